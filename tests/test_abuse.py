@@ -33,7 +33,6 @@ from reproaudit.audit.loading import read_audit
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.errors import AuditError
 from reproaudit.files import sha256
-from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import read_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
@@ -43,6 +42,7 @@ from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard.answers import scorecard_of_store
 from reproaudit.scorecard.files import read_scorecard
+from reproaudit.service.judge import import_folder
 from reproaudit.service.listing import list_entry, list_lines
 from reproaudit.service.pages import write_report
 from reproaudit.store.code import fingerprint_of
@@ -274,7 +274,7 @@ def import_of(name: str) -> Callable[[Path, bytes], None]:
         (folder / "logs").mkdir(exist_ok=True)
         (folder / "logs" / name).write_bytes(data)
         (folder / "mapping.yaml").write_text(MAPPING)
-        import_logs(AUDIT, [folder / "logs"], folder / "out", folder / "mapping.yaml")
+        import_folder(AUDIT, [folder / "logs"], folder / "out", folder / "mapping.yaml")
         known = numbers_in(data, "tfevents" in name)
         written = list((folder / "out").rglob("*.csv"))
         for table in written:

@@ -405,6 +405,12 @@ def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) 
     ]
 
 
+def elsewhere(desk: RunningDesk, reviewer: str, *orders: str) -> None:
+    """Carries orders out by the command, as somebody would meanwhile."""
+    audit_file = desk.file.with_name("wang2024.yaml")
+    review_audit(audit_file, desk.file, reviewer, orders, False)
+
+
 def changed(desk: RunningDesk, old: str, new: str) -> None:
     """Changes the audit, as its author would meanwhile."""
     file = desk.file.with_name("wang2024.yaml")
@@ -438,8 +444,7 @@ def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: Runnin
 
 def test_what_others_decide_unseen_makes_no_form_stale(desk: RunningDesk) -> None:
     stamp = desk.stamp("Pseudocode")
-    audit_file = desk.file.with_name("wang2024.yaml")
-    review_audit(audit_file, desk.file, "R3", ["Pseudocode=agree: so"], False)
+    elsewhere(desk, "R3", "Pseudocode=agree: so")
     assert desk.post("Pseudocode", decision="agree", reason="so", stamp=stamp).status == 303
 
 
@@ -496,28 +501,22 @@ def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
 
 
 def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: RunningDesk) -> None:
-    audit_file = desk.file.with_name("wang2024.yaml")
     before = desk.file.read_bytes()
     desk.post("Pseudocode", decision="agree", reason="mine")
-    orders = ["Pseudocode=disagree: unseen", "Open Datasets=agree: elsewhere"]
-    review_audit(audit_file, desk.file, "R3", orders, False)
-    answer = desk.post("undo")
-    assert answer.status == 303
+    elsewhere(desk, "R3", "Pseudocode=disagree: unseen", "Open Datasets=agree: elsewhere")
+    assert desk.post("undo").status == 303
     assert "unseen" not in desk.get("/").text, "R2 has not decided on it any more"
     text = desk.file.read_text(encoding="utf-8")
     assert "mine" not in text
     assert "unseen" in text
     assert "elsewhere" in text
-    review_audit(
-        audit_file, desk.file, "R3", ["Pseudocode=withdraw", "Open Datasets=withdraw"], False
-    )
+    elsewhere(desk, "R3", "Pseudocode=withdraw", "Open Datasets=withdraw")
     assert desk.file.read_bytes() == before
 
 
 def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> None:
     desk.post("Pseudocode", decision="agree", reason="mine")
-    audit_file = desk.file.with_name("wang2024.yaml")
-    review_audit(audit_file, desk.file, "R2", ["Pseudocode=disagree: by script"], False)
+    elsewhere(desk, "R2", "Pseudocode=disagree: by script")
     answer = desk.post("undo")
     assert answer.status == 409
     assert "what it changed has changed since" in answer.text

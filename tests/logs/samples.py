@@ -15,9 +15,9 @@ import factories
 import miniatures
 from reproaudit.audit.model import Audit
 from reproaudit.errors import AuditError
-from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.logs.logged import LogError, LoggedRun
+from reproaudit.service.judge import import_folder
 
 SEEDS = (0, 1, 2, 3, 4)
 STEPS = tuple(range(0, 101, 10))
@@ -91,7 +91,7 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     if mapping is not None:
         file = folder / "mapping.yaml"
         file.write_text(mapping)
-    data = import_logs(AUDIT, list(logs), out, file, **more)
+    data = import_folder(AUDIT, list(logs), out, file, **more).data
     out.with_suffix(".json").write_text(json.dumps(data))
     return out
 

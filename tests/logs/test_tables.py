@@ -230,8 +230,8 @@ def as_data(runs: list[LoggedRun]) -> list[Any]:
 @st.composite
 def handed_in(draw: st.DrawFn) -> str:
     """A table of a few columns, most of them tidy and some not."""
-    named = ["seed", "step", "layer", "loss", "distance"]
-    columns = draw(st.lists(st.sampled_from(named), min_size=1, max_size=5, unique=True))
+    named = ["seed", "step", "layer", "loss", "distance", "value", "key"]
+    columns = draw(st.lists(st.sampled_from(named), min_size=1, max_size=7, unique=True))
     rows = draw(st.integers(0, 6))
     tidy = {
         "seed": [str(row // 3) for row in range(rows)],

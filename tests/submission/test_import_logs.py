@@ -15,7 +15,6 @@ from typing import Any
 
 import encoders
 import pytest
-import yaml
 from samples import (
     SEEDS,
     STEPS,
@@ -31,7 +30,6 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.logs import opening
 from reproaudit.records import Record
-from reproaudit.report.claims import texts_of
 from reproaudit.report.pages import markdown
 from reproaudit.report.terminal import judged_lines
 from reproaudit.scorecard.answers import scorecard_of_submission
@@ -66,31 +64,13 @@ def mlflow_base(logs: Path, seed: int, curves: dict[str, Points], config: Any) -
     encoders.mlflow_database(logs / f"m{seed}.db", {f"run {seed}": (curves, config)})
 
 
-def lightning_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
-    folder = logs / f"version_{seed}"
-    rows = [{"epoch": "", "step": s, tag: repr(v)} for tag, ps in curves.items() for s, v in ps]
-    encoders.table(folder / "metrics.csv", rows)
-    (folder / "hparams.yaml").write_text(yaml.safe_dump(config))
-
-
-def trainer_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
-    folder = logs / f"out{seed}"
-    folder.mkdir(parents=True)
-    history = [{"step": s, tag: v} for tag, points in curves.items() for s, v in points]
-    state = {"global_step": 100, "max_steps": 100, "log_history": history}
-    (folder / "trainer_state.json").write_text(json.dumps(state))
-    (folder / "training_args.json").write_text(json.dumps(config))
-
-
 def csv_run(logs: Path, seed: int, curves: dict[str, Points], config: Any) -> None:
     rows = [{"step": s, "name": tag, "value": repr(v)} for tag, ps in curves.items() for s, v in ps]
     encoders.table(logs / f"run{seed}" / "log.csv", rows)
     (logs / f"run{seed}" / "config.json").write_text(json.dumps(config))
 
 
-LOGGERS = [
-    tensorboard_run, wandb_run, mlflow_run, mlflow_base, lightning_run, trainer_run, csv_run,
-]  # fmt: skip
+LOGGERS = [tensorboard_run, wandb_run, mlflow_run, mlflow_base, csv_run]
 
 
 def write(logs: Path, logger: Logger = csv_run, seeds: Any = SEEDS, **config: Any) -> Path:
@@ -319,22 +299,11 @@ def test_a_setting_that_cannot_be_compared_is_told(
         run_import(tmp_path, [logs], f"configuration: {{{name}: null}}")
 
 
-def trainer_states(logs: Path, name: str, seeds: Any, **state: Any) -> Path:
-    """Runs of Hugging Face's Trainer as it leaves them: a state in the last checkpoint, no more."""
-    for seed in seeds:
-        folder = logs / f"{name}-seed{seed}" / "checkpoint-100"
-        folder.mkdir(parents=True)
-        history = [{"step": s, "loss": v} for s, v in falling(seed)]
-        tree = {"global_step": 100, "max_steps": 100, "log_history": history, **state}
-        (folder / "trainer_state.json").write_text(json.dumps(tree))
-    return logs
-
-
 def test_a_broken_state_is_told_by_the_path_where_it_lies(tmp_path: Path) -> None:
-    logs = trainer_states(tmp_path / "logs", "bert", (0,))
-    file = logs / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
+    file = tmp_path / "logs" / "bert-seed0" / "checkpoint-100" / "trainer_state.json"
+    file.parent.mkdir(parents=True)
     file.write_text("{")
-    assert refused(tmp_path, logs).startswith(f"{file}: found text that is no JSON")
+    assert refused(tmp_path, tmp_path / "logs").startswith(f"{file}: found text that is no JSON")
 
 
 # --- completeness ---------------------------------------------------------------------------------
@@ -391,10 +360,9 @@ def test_a_claim_that_lacks_a_curve_says_that_it_was_left_out(
             curves = {"accuracy": [(100, 1.0)], ("loss" if mechanism else "other"): curve}
             csv_run(tmp_path / "logs" / kind, seed, curves, {"seed": seed, "mechanism": kind})
     card = scorecard_of_submission(submitted(run_import(tmp_path, [tmp_path / "logs"], mapping)))
-    (reason,) = card.claims[0].reasons
-    assert texts_of(card)[0].why(reason) == said
+    assert card.answers[0].certainty == (said,)
     assert said in " ".join(markdown(card).replace("\\", "").split())
-    assert said[:30] in "\n".join(judged_lines(card))
+    assert said[:30] in " ".join(" ".join(judged_lines(card)).split())
 
 
 def test_an_end_before_the_configured_one_is_named(tmp_path: Path) -> None:
@@ -687,21 +655,23 @@ def test_an_archive_is_read_like_its_folder(tmp_path: Path) -> None:
     assert any("__MACOSX (hidden)" in one for one in protocol(out)["skipped"])
 
 
-@pytest.mark.parametrize("path", ["../evil.csv", "/evil.csv", "a/../../evil.csv", "..\\e.csv"])
-def test_a_path_that_leads_out_of_an_archive_is_refused(tmp_path: Path, path: str) -> None:
-    text = refused(tmp_path, archived(tmp_path / "logs.zip", {path: b"step,loss\n"}))
-    assert "leads out" in text
-    assert not (tmp_path.parent / "evil.csv").exists()
+ROW = b"seed,step,loss\n0,0,1.5\n"
+HOSTILE: list[tuple[dict[str, bytes], str]] = [
+    *(({path: ROW}, "leads out") for path in ("../evil.csv", "/evil.csv", "a/../../evil.csv")),
+    ({"..\\e.csv": ROW}, "leads out"),
+    ({"log.csv": bytes(10**6)}, "bytes unpacked"),
+    *(({"a/": b"", "a/log.csv": ROW, again: ROW}, f"found '{again}' twice in it")
+      for again in ("a//log.csv", "./a/log.csv")),
+]  # fmt: skip
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("members", "said"), HOSTILE)
+def test_a_hostile_archive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, members: dict[str, bytes], said: str
 ) -> None:
     monkeypatch.setattr(opening, "MAX_UNPACKED_BYTES", 1000)
-    file = tmp_path / "logs.zip"
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("log.csv", bytes(10**6))
-    assert "bytes unpacked" in refused(tmp_path, file)
+    assert said in refused(tmp_path, archived(tmp_path / "logs.zip", members))
+    assert not (tmp_path.parent / "evil.csv").exists()
 
 
 def test_links_in_an_archive_are_never_made(tmp_path: Path) -> None:
@@ -717,12 +687,11 @@ def test_links_in_an_archive_are_never_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-@pytest.mark.parametrize("again", ["a/log.csv", "a//log.csv", "./a/log.csv"])
-def test_a_name_that_stands_twice_in_an_archive_is_refused(tmp_path: Path, again: str) -> None:
+def test_a_name_that_stands_twice_in_an_archive_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
-        for name in ("a/", "a/log.csv", "a/", again):
-            archive.writestr(name, b"" if name == "a/" else b"seed,step,loss\n0,0,1.5\n")
-    assert f"found '{again}' twice in it" in refused(tmp_path, tmp_path / "logs.zip")
+        for name in ("a/", "a/log.csv", "a/", "a/log.csv"):
+            archive.writestr(name, b"" if name == "a/" else ROW)
+    assert "found 'a/log.csv' twice in it" in refused(tmp_path, tmp_path / "logs.zip")
 
 
 def test_a_checkpoint_whose_number_is_none_is_passed_over(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import miniatures
 from reproaudit import MeasuredRuns, judge_measurements, write_measurements
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
-from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import read_submission
+from reproaudit.service.judge import import_folder
 
 SEEDS = range(5)
 SCALAR = {"kind": "scalar", "unit": "1", "meaning": "As the paper has it."}
@@ -76,7 +76,7 @@ def from_folder(folder: Path) -> object:
 
 
 def from_logs(folder: Path) -> object:
-    return import_logs(AUDIT, [logs(folder, PER_CENT)], folder / "imported")
+    return import_folder(AUDIT, [logs(folder, PER_CENT)], folder / "imported")
 
 
 @pytest.mark.parametrize("read", [from_memory, from_folder, from_logs])
@@ -105,7 +105,7 @@ def test_other_numbers_are_not_asked_about(baseline: list[float]) -> None:
 def test_a_mapping_says_which_runs_are_in_per_cent(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.yaml"
     mapping.write_text('runs: [{match: "*base*", percent: [accuracy]}]')
-    import_logs(AUDIT, [logs(tmp_path, PER_CENT)], tmp_path / "imported", mapping)
+    import_folder(AUDIT, [logs(tmp_path, PER_CENT)], tmp_path / "imported", mapping)
     found = read_submission(AUDIT, tmp_path / "imported")
     numbers = [one.measurements.scalars["accuracy"] for one in found.records]
     assert numbers == pytest.approx([*FULL, 0.88, 0.87, 0.86, 0.85, 0.84])
@@ -116,5 +116,5 @@ def test_a_reason_lets_them_pass(tmp_path: Path) -> None:
     assert judge_measurements(AUDIT, rows(PER_CENT), **said).claims
     mapping = tmp_path / "mapping.yaml"
     mapping.write_text(f"one_unit: {WHY}")
-    import_logs(AUDIT, [logs(tmp_path, PER_CENT)], tmp_path / "imported", mapping)
+    import_folder(AUDIT, [logs(tmp_path, PER_CENT)], tmp_path / "imported", mapping)
     assert len(read_submission(AUDIT, tmp_path / "imported").records) == 10

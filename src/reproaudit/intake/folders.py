@@ -15,9 +15,7 @@ from reproaudit.logs.tables import read_table
 class FolderTables:
     """Reads tables beside a manifest, each once however many seeds it holds.
 
-    Args:
-        folder: the manifest's folder, resolved.
-        axes: the names of axes, which columns may have.
+    Its folder is resolved; columns may be called as one of its axes.
     """
 
     def __init__(self, folder: Path, axes: frozenset[str]) -> None:
@@ -26,10 +24,10 @@ class FolderTables:
         self._taken: dict[Path, set[int]] = {}
         self._tables: dict[Path, dict[int | None, LoggedRun]] = {}
 
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:
+    def read(self, written: str, seed: int, place: str, alone: bool) -> LoggedRun:
         """Return what a table holds of a seed, or raise a LogError; it is read once.
 
-        Arguments are those of `reading.Tables`.
+        Arguments are those of `reading.ReadTable`.
         """
         path = self._path(written, seed, place)
         place = self._name(path)
@@ -70,9 +68,9 @@ class FolderTables:
                 left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
         if left:
             yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
-        files = (one for one in sorted(self._folder.rglob("*")) if not one.is_dir())
+        files = (file for file in sorted(self._folder.rglob("*")) if not file.is_dir())
         unread = [
-            self._name(one) for one in files if one.name != MANIFEST and one not in self._taken
+            self._name(file) for file in files if file.name != MANIFEST and file not in self._taken
         ]
         if unread:
             yield f"Files beside the manifest that it does not name were not read: {some(unread)}."

@@ -1,12 +1,9 @@
-"""Somebody else's logs into a folder that `reproaudit judge` reads.
-
-What became of every log is told in the manifest, in sentences, and in the terminal.
-"""
+"""Somebody else's logs become measurements, and what became of every log is said in sentences."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -20,13 +17,12 @@ from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.files import new_folder, scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
-from reproaudit.intake.writing import write_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -45,82 +41,94 @@ from reproaudit.stats.binomial import FEWEST_RUNS
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
-_Settings = Mapping[str, SettingValue]
+
+
+@dataclass(frozen=True)
+class ImportedLogs:
+    """What became of logs.
+
+    Attributes:
+        measured: the measurements that were made of them.
+        head: what their manifest says of all runs.
+        ignored_runs: names of runs that nothing was made of.
+        skipped: files that were not read, each with the reason.
+        settings: each setting that the audit has, beside what the logs state.
+        lines: all of it in words.
+    """
+
+    measured: Sequence[MeasuredRuns]
+    head: Mapping[str, Any]
+    ignored_runs: Sequence[str]
+    skipped: Sequence[str]
+    settings: Sequence[Mapping[str, Any]]
+    lines: Sequence[str]
 
 
 def import_logs(
     audit: Audit,
     logs: Sequence[Path],
-    out: Path,
     mapping_file: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    **said: str | None,
-) -> dict[str, Any]:
-    """Read the logs and write the folder; return what became of what.
+    **stated: str | None,
+) -> ImportedLogs:
+    """Make measurements of logs, and say what became of what.
 
     Args:
-        audit: the audit.
-        logs: files and folders; `out` is the folder to write.
-        mapping_file: the mapping file; None if there is none.
         claims: the claims to import for; all if none.
-        said: `tier`, `who` and `source`; those of the mapping file where they are None.
+        stated: `tier`, `who` and `source`; those of the mapping file where they are None.
 
     Raises:
-        UsageError: if the command line is wrong, or the folder exists.
+        UsageError: if the command line is wrong.
         LogError: if the logs cannot be used.
-        SpecError: listing what is wrong with the mapping, or what `judge` would refuse.
+        SpecError: listing what is wrong with the mapping, or with the logs.
     """
     mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
-    mapping = mapping.model_copy(update={k: one for k, one in said.items() if one is not None})
+    mapping = mapping.model_copy(
+        update={name: value for name, value in stated.items() if value is not None}
+    )
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
     request = Request(audit, scope_of(audit, tier, claims), mapping)
-    remedy = "Name another with --out, or remove it."
-    with new_folder(out, remedy) as folder, scratch_folder() as scratch:
-        asked = _asked(request)
-        found, skipped = find_runs(logs, asked, scratch)
-        placed = place_runs(request, found, _unlogged(request, asked, found))
+    asked = _asked(request)
+    with scratch_folder() as scratch:
+        logged, skipped = find_runs(logs, asked, scratch)
+        placed = place_runs(request, logged, _unlogged(request, asked, logged))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
-        stated = manifest_settings(audit, placed)
-        roles = [_role(request, one, runs, stated[one.experiment]) for one, runs in placed.items()]
+        settings = manifest_settings(audit, placed)
+        roles = [_role(request, batch, runs, settings) for batch, runs in placed.items()]
         _refuse_unlogged(roles, mapping)
-        runs = [one.run for role in roles for one in role.runs.values()]
-        ignored = sorted({run.name for run in found} - {run.name for run in runs})
-        notes = [on_one_line(one, 5_000) for one in _notes(mapping, roles, ignored, skipped)]
-        settings = {f"{one}.{n}": value for one, own in stated.items() for n, value in own.items()}
+        runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
-        head = manifest_head(origin, tier, settings, mapping.proxy, notes, mapping.one_unit)
-        write_submission(folder, audit, [_measured(role) for role in roles], head)
-    said_of_roles = _lines(request, roles)
-    indents = ((one, one[: len(one) - len(one.lstrip())]) for one in said_of_roles)
-    lines = [*(indent + on_one_line(one, 5_000) for one, indent in indents), *notes]
-    return {
-        "folder": str(out),
-        "ignored_runs": ignored,
-        "skipped": [f"{name} ({why})" for name, why in skipped],
-        "settings": compare_settings(audit, placed),
-        "lines": lines,
-    }
+    ignored = sorted({run.name for run in logged} - {run.name for run in runs})
+    notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
+    of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
+    return ImportedLogs(
+        measured=[_measured(role) for role in roles],
+        head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
+        ignored_runs=ignored,
+        skipped=[f"{name} ({why})" for name, why in skipped],
+        settings=compare_settings(audit, placed),
+        lines=[*map(_indented, _lines(request, roles)), *notes],
+    )
+
+
+def _indented(line: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + on_one_line(line, 5_000)
 
 
 def _asked(request: Request) -> Asked:
     audit = request.audit
     mapping = request.mapping
-    settings = {name for one in audit.experiments for name in audit.settings_of(one)}
-    measured = {name for one in audit.experiments for name in audit.measurements_of(one)}
-    for place, said, known in (
-        ("mapping: {}", mapping.mapping, measured),
-        ("configuration: {}", mapping.configuration, settings),
-    ):
-        if unknown := next((name for name in said if name not in known), None):
-            what = "measurement" if known is measured else "setting"
-            hint = did_you_mean(unknown, known)
-            raise LogError(place.format(unknown), f"found an unknown {what}. {hint}")
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    measured = {n for experiment in audit.experiments for n in audit.measurements_of(experiment)}
+    _refuse_unknown("mapping", mapping.mapping, "measurement", measured)
+    _refuse_unknown("configuration", mapping.configuration, "setting", settings)
     wanted = {name for each in request.scope.measurements.values() for name in each}
-    called = {one for one in mapping.configuration.values() if one}
+    called = {name for name in mapping.configuration.values() if name}
     return Asked(
         axes=axes_of(audit),
         settings=frozenset(settings - mapping.configuration.keys() | called),
@@ -129,6 +137,13 @@ def _asked(request: Request) -> Asked:
         numbered=frozenset(mapping.number),
         overlap=mapping.overlap,
     )
+
+
+def _refuse_unknown(part: str, names: Iterable[str], noun: str, known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
@@ -146,10 +161,10 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 def _measured(role: _Role) -> MeasuredRuns:
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
-        for seed, one in by_seed.items():
-            seeds[seed][name] = one.values if one.steps is None else (one.steps, one.values)
+        for seed, curve in by_seed.items():
+            seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
-    left_out = {name: [on_one_line(one, 1_000) for one in of] for name, of in role.withheld.items()}
+    left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
@@ -174,7 +189,10 @@ class _Role:
 
 
 def _role(
-    request: Request, batch: Batch, runs: Mapping[int, PlacedRun], stated: _Settings
+    request: Request,
+    batch: Batch,
+    runs: Mapping[int, PlacedRun],
+    stated: Mapping[str, Mapping[str, SettingValue]],
 ) -> _Role:
     """Make the measurements of a role.
 
@@ -182,17 +200,19 @@ def _role(
     that run alone would choose among the seeds.
     """
     mapping = request.mapping
-    settings = {**batch.settings(request.audit), **stated, **dict(batch.overrides)}
+    own = stated[batch.experiment]
+    settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
-    role = _Role(batch, runs, {tag for one in runs.values() for tag in one.run.curves})
+    role = _Role(batch, runs, {tag for placed in runs.values() for tag in placed.run.curves})
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
-        found: dict[int, Measured] = {}
+        quantity = mapping.quantity(name)
+        by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
-        for seed, one in runs.items():
+        for seed, placed in runs.items():
             with gathered(faults):
                 try:
-                    made = measure(one.run, settings, name, declared[name], mapping.quantity(name))
+                    made = measure(placed.run, settings, name, declared[name], quantity)
                 except MisfitError as error:
                     if name in mapping.mapping:
                         raise
@@ -200,69 +220,66 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    found[seed] = _as_share(made) if name in one.percent else made
+                    by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
-        if reasons := tuple(misfits) or _reasons(found, runs, mapping.complete is not None):
+        if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
             role.withheld[name] = reasons
-        elif found:
-            role.measured[name] = {seed: one.curve for seed, one in found.items()}
+        elif by_seed:
+            role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
         else:
             role.absent.append(name)
     raise_all(faults)
     return role
 
 
-def _as_share(found: Measured) -> Measured:
-    """What was logged in per cent, as a share of 1."""
-    return replace(found, curve=replace(found.curve, values=found.curve.values / 100))
+def _as_share(measured: Measured) -> Measured:
+    return replace(measured, curve=replace(measured.curve, values=measured.curve.values / 100))
 
 
 def _reasons(
-    found: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
+    by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
-    if not found:
+    if not by_seed:
         return ()
-    ended = {seed: one for seed, one in found.items() if not runs[seed].diverged}
-    steps = (one.curve.steps for one in ended.values())
-    every = frozenset(step for one in steps if one is not None for step in one.tolist())
+    ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
+    every = frozenset[int]().union(*(measured.curve.all_steps for measured in ended.values()))
     seeds: dict[str, list[str]] = {}
     diverged: dict[str, list[str]] = {}
     unlogged = [("not logged, though others are", "")]
-    for seed, run in {seed: one.run for seed, one in runs.items() if not one.diverged}.items():
+    for seed, run in ((seed, placed.run) for seed, placed in runs.items() if not placed.diverged):
         doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
         for reason, otherwise in doubts:
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 diverged.setdefault(otherwise, []).append(run.name)
-    reasons = [f"seed {', '.join(of)}: {reason}" for reason, of in seeds.items()]
+    reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
     for otherwise, names in diverged.items():
-        listed = [f'"*{escape(_within(one))}"' for one in dict.fromkeys(names[:MOST_RULES])]
-        rules = ", ".join(f"{{match: {one}, status: diverged}}" for one in listed)
+        listed = [f'"*{escape(_within(name))}"' for name in dict.fromkeys(names[:MOST_RULES])]
+        rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
         reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
     return tuple(reasons)
 
 
 def _doubts(
-    run: LoggedRun, one: Measured, every: Collection[int], attested: bool
+    run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, str | None]]:
     """Yield each sign that a measurement of a run is not whole, with the way on unless it diverged.
 
     None in place of the way where divergence does not look so. `every`: the steps of all its role.
     """
-    own = frozenset() if one.curve.steps is None else frozenset(one.curve.steps.tolist())
-    curves = [curve.steps for at in run.curves.values() for curve in at.values()]
-    end = max((int(steps.max()) for steps in curves if steps is not None), default=0)
-    emptied = sorted(step for step in one.emptied if step in every or step > end)
+    own = measured.curve.all_steps
+    end = run.last_step(run.curves)
+    emptied = sorted(step for step in measured.emptied if step in every or step > end)
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
-    elif (place := _not_finite(one.curve)) is not None:
-        yield place, "; else leave the cell empty"
+    elif (fault := _not_finite(measured.curve)) is not None:
+        yield fault, "; else leave the cell empty"
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
         yield where, "; else leave these rows out"
     elif not attested:
-        gaps = (run.stopped,) if run.stopped else one.gaps  # a cut run ends its curves early
+        gaps = (run.stopped,) if run.stopped else measured.gaps  # a cut run ends its curves early
         until = max(own, default=0) if run.early else max(every, default=0)
         lacking = [step for step in every if own and step <= until and step not in own]
         if lacking and not gaps:
@@ -289,9 +306,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
-    sure = {name: f'"{found[0]}"' for name, found in sorted(fitting.items()) if len(found) == 1}
+    sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
     spoken = set[str]().union(*map(_words, tags))
-    in_order = sorted(wanted, key=lambda one: (-len(_words(one) & spoken), len(one), one))
+    in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.")]
@@ -305,16 +322,18 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
-    for name, said in mapping.mapping.items():
+    for name, quantity in mapping.mapping.items():
         if name in absent:
-            text = f"found no logged '{said.tag or said.expression}' in any run; expected it."
-            raise LogError(f"mapping: {name}", f"{text} {did_you_mean(said.tag or '', ignored)}")
+            text = f"found no logged '{quantity.formula}' in any run; expected it."
+            hint = did_you_mean(quantity.tag or "", ignored)
+            raise LogError(f"mapping: {name}", f"{text} {hint}")
     if not any(role.measured for role in roles):
-        role = next((one for one in roles if one.withheld), roles[0])
+        role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
-        for name, reasons in [*role.withheld.items()][:1]:
-            found = f"found nothing whole: {name}: {'; '.join(reasons)}"
-            text = f"{found}; expected whole curves."
+        if role.withheld:
+            name, reasons = next(iter(role.withheld.items()))
+            fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
@@ -332,11 +351,11 @@ def _notes(
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     for role in roles:
-        told: dict[str, list[str]] = {}
-        for one in role.runs.values():
-            for sentence in (*one.run.told, *filter(None, [one.run.early])):
-                told.setdefault(sentence, []).append(str(one.seed))
-        for sentence, seeds in told.items():
+        remarks: dict[str, list[str]] = {}
+        for placed in role.runs.values():
+            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
+                remarks.setdefault(sentence, []).append(str(placed.seed))
+        for sentence, seeds in remarks.items():
             yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
     if mapping.vary:
         yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
@@ -355,7 +374,7 @@ def _within(run: str) -> str:
 def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role_words(role.batch)
-        runs = [one.run for one in role.runs.values()]
+        runs = [placed.run for placed in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
         is_few = len(role.runs) < FEWEST_RUNS and not role.batch.overrides
         few = f"; an answer needs at least {FEWEST_RUNS}" if is_few else ""
@@ -365,7 +384,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = max(1 if one.steps is None else len(one.steps) for one in by_seed.values())
+            points = max(len(curve.all_steps) or 1 for curve in by_seed.values())
             yield f"  {name}{source}: {points} points in each run"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
@@ -383,7 +402,7 @@ def _lack(request: Request, batch: Batch) -> str:
     key = batch.experiment, batch.settings(request.audit)
     roles: dict[Role, list[str]] = {}
     for claim in request.scope.claims:
-        for role, one in claim_batches(request.audit, claim, batch.tier):
-            if (one.experiment, one.settings(request.audit)) == key:
+        for role, arm in claim_batches(request.audit, claim, batch.tier):
+            if (arm.experiment, arm.settings(request.audit)) == key:
                 roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
     return "".join(f"; {role} of {some(names)}" for role, names in roles.items())

@@ -21,7 +21,7 @@ MANIFEST = "manifest.yaml"
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
-class Run(StrictModel):
+class ManifestRuns(StrictModel):
     """One experiment with one set of settings, over some seeds."""
 
     experiment: Name
@@ -29,7 +29,7 @@ class Run(StrictModel):
     seeds: tuple[Seed, ...] = Field(min_length=1, max_length=10_000)
     """The seeds; any numbers that tell the runs apart."""
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
-    """Of a control: the settings that the audit gives it. For the experiment itself: none."""
+    """The settings that the audit gives a control; none for the experiment itself."""
     status: Literal["completed", "diverged"] = "completed"
     """The end of the runs; diverged ones may hold numbers that are not finite."""
     files: tuple[Text, ...] = Field(max_length=1_000)
@@ -65,7 +65,7 @@ class Manifest(StrictModel):
     unit."""
     noted: tuple[Text, ...] = ()
     """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
-    runs: tuple[Run, ...] = Field(min_length=1)
+    runs: tuple[ManifestRuns, ...] = Field(min_length=1)
     """The runs."""
 
     def settings_of(self, experiment: str) -> dict[str, SettingValue]:
@@ -92,18 +92,14 @@ def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
     if not (folder / MANIFEST).exists():
         raise UsageError(f"{folder}: holds no {MANIFEST}; expected one.")
-    return _read(folder / MANIFEST)
+    return parse_manifest(folder / MANIFEST)
 
 
-def manifest_in(text: str) -> tuple[Manifest, Placed]:
-    """Read a manifest in memory; a SpecError lists all that is wrong with it."""
-    return _read(Path(MANIFEST), text)
-
-
-def _read(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
+def parse_manifest(file: Path, text: str | None = None) -> tuple[Manifest, Placed]:
+    """Read a manifest, from its text if that is given; a SpecError lists all that is wrong."""
     manifest, document, faults = read_as(Manifest, file, "a manifest", text=text)
     if manifest is None or document is None:
-        raise SpecError("\n".join(str(replace(one, file=MANIFEST)) for one in faults))
+        raise SpecError("\n".join(str(replace(fault, file=MANIFEST)) for fault in faults))
 
     def placed(*loc: str | int) -> str:
         line, column = document.place(loc)
@@ -127,10 +123,10 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
         SpecError: if a manifest cannot be read.
         UsageError: if a folder has no manifest, or it is open which paper one belongs to.
     """
-    found = {}
+    by_slug = {}
     for folder in folders:
         own = (folder / MANIFEST).exists()
-        below = {one.name: one for one in sorted(folder.iterdir()) if (one / MANIFEST).exists()}
+        below = {path.name: path for path in sorted(folder.iterdir()) if (path / MANIFEST).exists()}
         paper = read_manifest(folder)[0].paper if own else None
         if not own and not below:
             text = f"{folder}: holds no {MANIFEST}; expected one in it, or in a subfolder named"
@@ -138,5 +134,5 @@ def submission_folders(folders: Iterable[Path], slugs: Sequence[str]) -> dict[st
         if own and paper is None and len(slugs) != 1:
             text = f"{folder}: its manifest names no paper, and there are {len(slugs)} audits."
             raise UsageError(f"{text} Write 'paper: SLUG' into it.")
-        found.update({paper or slugs[0]: folder} if own else below)
-    return found
+        by_slug.update({paper or slugs[0]: folder} if own else below)
+    return by_slug

@@ -15,7 +15,6 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
-from reproaudit.logs.configurations import normal
 from reproaudit.logs.logged import (
     Curve,
     LogError,
@@ -26,17 +25,13 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
+from reproaudit.logs.names import is_length
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75
 """The share of equal distances from which steps count as evenly spaced."""
 FEWEST_OBSERVED = 0.1
 """The share of coordinates that have to be observed."""
-_LAST_STEP = re.compile(
-    r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
-    r"|max_iters|(num_)?iterations"
-)
-"""Names of the number of steps in configurations."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
@@ -91,7 +86,7 @@ def measure(
     if absent:
         raise LogError(place, f"found no '{absent}', though others are there; expected it.")
     config = {} if run.early else run.config
-    gaps = [f"'{t}': {gap}" for (t, _), one in reader.read.items() for gap in _gaps_in(one, config)]
+    gaps = [f"'{t}': {gap}" for (t, _), own in reader.read.items() for gap in _gaps_in(own, config)]
     return Measured(
         _stacked(values, declaration, tuple(map(len, coordinates)), place),
         frozenset(tag for tag, _ in reader.read),
@@ -133,16 +128,16 @@ class _CurveReader:
                 text = f"found the unknown axis {{{axis}}}. {did_you_mean(axis, at)}"
                 raise LogError(f"mapping: '{template}'", text)
         filled = _PLACEHOLDER.sub(lambda matched: str(at[matched.group(1)]), template)
-        rest = {axis: one for axis, one in at.items() if axis not in axes}
+        rest = {axis: coordinate for axis, coordinate in at.items() if axis not in axes}
         if filled == template or filled in self._run.curves:
             return filled, rest
         if template not in self._tags:
-            form = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
-            matches = {tag: form.fullmatch(tag) for tag in self._run.curves}
+            pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
+            matches = {tag: pattern.fullmatch(tag) for tag in self._run.curves}
             self._tags[template] = {
-                coordinates_of(dict(zip(axes, one.groups(), strict=True))): tag
-                for tag, one in matches.items()
-                if one is not None
+                coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
+                for tag, matched in matches.items()
+                if matched is not None
             }
         own = coordinates_of({axis: at[axis] for axis in axes})
         return self._tags[template].get(own, filled), rest
@@ -152,13 +147,15 @@ class _CurveReader:
         curves = self._run.curves.get(tag, {})
         axes = {axis for have in itertools.islice(curves, 1) for axis, _ in have}
         if axes - set(rest):
-            first = ", ".join(f"{axis} {one}" for axis, one in sorted(next(iter(curves))))
+            first = ", ".join(
+                f"{axis} {coordinate}" for axis, coordinate in sorted(next(iter(curves)))
+            )
             text = f"found numbers at {first}; expected a measurement with this axis."
             raise LogError(f"{self._run.name}, tag '{tag}'", text)
         own = coordinates_of({axis: rest[axis] for axis in axes})
         curve = curves.get(own)
         if curve is None:
-            where = ", ".join(f"{axis} {one}" for axis, one in rest.items())
+            where = ", ".join(f"{axis} {coordinate}" for axis, coordinate in rest.items())
             raise _AbsentError(f"{tag} at {where}" if rest else tag)
         place = f"{curve.place}, tag '{tag}'"
         if curve.fault is not None:
@@ -181,21 +178,21 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
     if steps is None or len(steps) < 2:
         return []
     distances = np.diff(steps)
-    found, counts = np.unique(distances, return_counts=True)
-    usual = int(found[counts.argmax()])
+    lengths, counts = np.unique(distances, return_counts=True)
+    usual = int(lengths[counts.argmax()])
     wide = np.flatnonzero(distances > 1.5 * usual)
     regular = len(steps) >= 5 and counts.max() >= REGULAR * len(distances)
     reasons = []
     if regular and steps[0] >= 2 * usual:
         reasons.append(f"it begins at step {steps[0]}, and its steps are {usual} apart")
     if regular and wide.size:
-        missing = int(sum(round(int(distances[one]) / usual) - 1 for one in wide))
+        missing = int(sum(round(int(distances[gap]) / usual) - 1 for gap in wide))
         first, after = steps[wide[0] : wide[0] + 2]
-        place = f"after step {first} (every {usual} steps before, then step {after})"
-        reasons.append(f"{missing} of its steps are missing, the first {place}")
+        gap = f"after step {first} (every {usual} steps before, then step {after})"
+        reasons.append(f"{missing} of its steps are missing, the first {gap}")
     for name, value in config.items():
         number = number_of(value) or 0.0
-        if number > 0 and _LAST_STEP.fullmatch(normal(name.split(".")[-1])):
+        if number > 0 and is_length(name):
             end = end_beside([steps], number)
             if end is not None and end < number:
                 found_end = f"it ends at step {end}, and the configuration says {name} = {value}"
@@ -216,7 +213,7 @@ def stated_length(
         each = value if isinstance(value, tuple) else (value,) * (index + 1)
         values.append(each[index] if index < len(each) else None)
     values = values or [settings.get("steps")]
-    numbers = [one for one in values if type(one) in (int, float)]
+    numbers = [value for value in values if type(value) in (int, float)]
     return sum(numbers) if len(numbers) == len(values) else None  # type: ignore[arg-type]
 
 
@@ -241,7 +238,7 @@ def _stacked(
     observed = [curve for curve in curves if curve is not None]
     first = observed[0]
     if declaration.kind is not MeasurementKind.SERIES:
-        longest = max(one.values.size for one in observed)
+        longest = max(curve.values.size for curve in observed)
         if longest > 1:
             text = f"found {longest} steps; expected one number, as it is no series. Say which with"
             ways = "last(…), first(…), mean(…), max(…) or min(…)"
@@ -258,27 +255,27 @@ def _stacked(
                 text = f"found coordinates with different steps, as step {odd:g}; expected the same"
                 raise LogError(place, f"{text} steps at every coordinate.")
     if len(observed) < FEWEST_OBSERVED * len(curves):
-        found = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
-        raise LogError(place, f"{found}; expected at least a tenth.")
+        fault = f"found numbers at {len(observed)} of {len(curves):,} coordinates"
+        raise LogError(place, f"{fault}; expected at least a tenth.")
     values = np.full((*first.values.shape, len(curves)), np.nan)
-    for number, one in enumerate(curves):
-        if one is not None:
-            values[..., number] = one.values.reshape(first.values.shape)
+    for position, curve in enumerate(curves):
+        if curve is not None:
+            values[..., position] = curve.values.reshape(first.values.shape)
     if len(observed) < len(curves):
-        absent = np.array([one is None for one in curves])
+        absent = np.array([curve is None for curve in curves])
         values = np.ma.MaskedArray(values, np.broadcast_to(absent, values.shape))
     return Curve(place, first.steps, values.reshape((*first.values.shape, *shape)))
 
 
 def measurements_of(
-    declared: Mapping[str, Declaration], found: Mapping[str, Curve]
+    declared: Mapping[str, Declaration], curves: Mapping[str, Curve]
 ) -> Measurements:
     """Return measurements of one run as records hold them, NaN where nothing was observed."""
     kinds: dict[MeasurementKind, dict[str, Any]] = {kind: {} for kind in MeasurementKind}
-    for name, one in found.items():
-        made: Any = np.ma.filled(one.values, np.nan)
-        if one.steps is not None:
-            made = Series(steps=tuple(one.steps.tolist()), values=made)
+    for name, curve in curves.items():
+        made: Any = np.ma.filled(curve.values, np.nan)
+        if curve.steps is not None:
+            made = Series(steps=tuple(curve.steps.tolist()), values=made)
         kinds[declared[name].kind][name] = made
     return Measurements(
         scalars={name: float(value) for name, value in kinds[MeasurementKind.SCALAR].items()},

@@ -1,6 +1,6 @@
 """Runs in memory: held against the audit, and made into records, as those of a folder are.
 
-A fault is told by its place in what the caller passed: ``runs[0] (descent), seed 3``.
+A fault names its place in what the caller passed: ``runs[0] (descent), seed 3``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +21,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, MeasurementKind
 from reproaudit.errors import SpecError, UsageError, did_you_mean
-from reproaudit.intake.manifest import MANIFEST, Manifest, manifest_in
+from reproaudit.intake.manifest import MANIFEST, Manifest, parse_manifest
 from reproaudit.intake.reading import Submission, reader_of, submission_of
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
@@ -51,7 +50,7 @@ class MeasuredRuns:
     Attributes:
         experiment: the experiment's name in the audit.
         seeds: seed -> measurement -> numbers; every seed has the same measurements.
-        settings: of a control, the settings that the audit gives it; none for the experiment.
+        settings: the settings that the audit gives a control; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
         left_out: measurements that are kept out, each with the reasons.
     """
@@ -72,11 +71,11 @@ def manifest_head(
     one_unit: str | None = None,
 ) -> dict[str, Any]:
     """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
-    said = dict.fromkeys(("who", "source", "framework"), "not stated")
-    origin = origin or Origin(**said, made=datetime.now(UTC).date())
+    names = dict.fromkeys(("who", "source", "framework"), "not stated")
+    origin = origin or Origin(**names, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,
-        **{name: getattr(origin, name) for name in said},
+        **{name: getattr(origin, name) for name in names},
         "date": origin.made.isoformat(),
         "tier": tier,
         "proxy": proxy,
@@ -84,35 +83,29 @@ def manifest_head(
         "one_unit": one_unit,
         "noted": list(noted),
     }
-    return {name: one for name, one in stated.items() if one not in (None, {}, [])}
+    return {name: value for name, value in stated.items() if value not in (None, {}, [])}
 
 
 def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> Submission:
-    """Make records of runs in memory.
-
-    Args:
-        audit: the audit.
-        runs: the measurements.
-        head: what a manifest says of all runs, as `manifest_head` returns it.
+    """Make records of runs in memory; the head is what `manifest_head` returns.
 
     Raises:
         AuditError: listing everything that is no number, or does not fit the audit.
     """
-    with told_of_runs():
-        manifest, placed = manifest_in(manifest_text(audit, runs, head))
-        reader = reader_of(audit, manifest, placed)
-        return submission_of(reader, _MemoryTables(audit, manifest, runs))
+    return hold_runs(audit, runs, manifest_text(audit, runs, head))[0]
 
 
-@contextmanager
-def told_of_runs() -> Iterator[None]:
-    """Tell the places of faults in what the caller passed, and not in the files of a folder."""
+def hold_runs(
+    audit: Audit, runs: Sequence[MeasuredRuns], manifest: str
+) -> tuple[Submission, NumbersByTable]:
+    """Make records of runs and their manifest, as `read_runs` does; return the tables, too."""
     try:
-        yield
-    except SpecError as error:
-        faults = re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))
-        faults = re.sub(r"\b(\d+)-(\w+)/\w+\.csv \((seed \d+)\)", r"runs[\1] (\2), \3", faults)
-        raise SpecError(faults) from None
+        stated, placed = parse_manifest(Path(MANIFEST), manifest)
+        reader = reader_of(audit, stated, placed)
+        tables = _MemoryTables(audit, stated, runs)
+        return submission_of(reader, tables.read), tables.numbers
+    except SpecError as error:  # the caller passed no manifest
+        raise SpecError(re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))) from None
 
 
 # --- the manifest -------------------------------------------------------------------------------
@@ -187,20 +180,20 @@ class GivenNumbers:
     def curves(self) -> Mapping[LoggedCoordinates, Curve]:
         """Return the numbers at each place along the axes; a LogError if a step is none."""
         steps = None if self.steps is None else self._whole_steps(self.steps)
-        places = itertools.product(*self.axes.values())
-        at = [coordinates_of(dict(zip(self.axes, place, strict=True))) for place in places]
+        grid = itertools.product(*self.axes.values())
+        at = [coordinates_of(dict(zip(self.axes, places, strict=True))) for places in grid]
         columns = self.values.reshape((1 if steps is None else len(steps), len(at)))
         observed = ~np.ma.getmaskarray(columns)
         numbers = np.ma.getdata(columns)
         if len(set(at)) < len(at) or (steps is not None and (np.diff(steps) <= 0).any()):
             return self._out_of_order(steps, at, numbers, observed)
         return {
-            place: Curve(
+            coordinates: Curve(
                 self.run,
                 steps[there] if steps is not None and there.any() else None,
                 numbers[there, column],
             )
-            for column, (place, there) in enumerate(zip(at, observed.T, strict=True))
+            for column, (coordinates, there) in enumerate(zip(at, observed.T, strict=True))
         }
 
     def _out_of_order(
@@ -227,46 +220,38 @@ class GivenNumbers:
         return known.astype(np.int64)
 
 
-class _MemoryTables:
-    """The numbers of runs, under the names that their tables would have in a folder."""
+NumbersByTable = Mapping[str, Mapping[int, GivenNumbers]]
+"""Table, as it is called in a folder -> seed -> numbers."""
 
+
+class _MemoryTables:
     def __init__(self, audit: Audit, manifest: Manifest, runs: Sequence[MeasuredRuns]) -> None:
         self._tables: dict[str, tuple[MeasuredRuns, int, str]] = {}
-        self._numbers: dict[tuple[str, int], GivenNumbers] = {}
+        self.numbers: dict[str, dict[int, GivenNumbers]] = {}
         for index, run in enumerate(runs):
             for name in measurements_in(run):
                 table = file_of(run, index, name)
                 self._tables[table] = run, index, name
-                for seed, numbers in numbers_in(audit, manifest, run, index, name):
-                    self._numbers[table, seed] = numbers
+                self.numbers[table] = dict(_numbers_in(audit, manifest, run, index, name))
 
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:  # noqa: ARG002
+    def read(self, written: str, seed: int, *_: object) -> LoggedRun:
         run, index, name = self._tables[written]
-        numbers = self._numbers.get((written, seed))
+        numbers = self.numbers[written].get(seed)
         curves = {} if numbers is None else numbers.curves()
-        called = called_in_memory(run, index, seed)
+        called = _called(run, index, seed)
         if not any(len(curve.values) for curve in curves.values()):
             raise LogError(called, f"found no number of '{name}'; expected one, as of other seeds.")
         return LoggedRun(called, "memory", Path(), (), (Path(written),), {name: curves})
 
-    def unread(self) -> Iterator[str]:
-        return iter(())
 
-
-def called_in_memory(run: MeasuredRuns, index: int, seed: int) -> str:
-    """Return what messages call a run in memory."""
+def _called(run: MeasuredRuns, index: int, seed: int) -> str:
     return f"runs[{index}] ({run.experiment}), seed {seed}"
 
 
-def numbers_in(
+def _numbers_in(
     audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
 ) -> Iterator[tuple[int, GivenNumbers]]:
-    """Yield the numbers of a measurement by seed, once they have the declared shape.
-
-    Raises:
-        SpecError: if the measurement is not declared, or has another shape.
-        UsageError: if something is no number.
-    """
+    """Yield the numbers of a measurement by seed, once they have the declared shape."""
     declared = audit.declaration(run.experiment, name)
     if declared is None:
         hint = did_you_mean(name, audit.measurements_of(run.experiment))
@@ -279,7 +264,7 @@ def numbers_in(
     for seed, measured in run.seeds.items():
         if name not in measured:
             continue
-        called = called_in_memory(run, index, seed)
+        called = _called(run, index, seed)
         place = f"{called}: '{name}'"
         steps, values = _parts(measured[name], is_series, place)
         expected = (*(() if steps is None else (len(steps),)), *map(len, axes.values()))

@@ -13,9 +13,10 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import SEED_IN_NAME, alike, as_setting, is_own
+from reproaudit.logs.configurations import alike, as_setting
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns
 from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import SEED_IN_NAME, is_own
 
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
@@ -60,12 +61,12 @@ class PlacedRun:
 
 def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
-    differing = [_differing(request, batch, runs[0], one) for one in runs[1:]]
-    faults = [one for one in differing if one is not None]
+    differing = [_differing(request, batch, runs[0], other) for other in runs[1:]]
+    faults = [fault for fault in differing if fault is not None]
     text, run = _ambiguous(request, role_words(batch), runs)
     if faults or run is None:
         return faults
-    ways = _ways(request, batch.experiment, [one.run.name for one in runs], run.name)
+    ways = _ways(request, batch.experiment, [placed.run.name for placed in runs], run.name)
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 
@@ -74,32 +75,32 @@ def _ambiguous(
 ) -> tuple[str, LoggedRun | None]:
     """Say that a seed stands twice, or that names differ in more than their seed, and of which."""
     seen: dict[int, str] = {}
-    for one in runs:
-        if one.seed in seen:
-            text = f"found seed {one.seed} of {role} a second time, after '{seen[one.seed]}'"
-            return f"{text}; expected it once.", one.run
-        if one.seed is not None:
-            seen[one.seed] = one.run.name
+    for placed in runs:
+        if placed.seed in seen:
+            text = f"found seed {placed.seed} of {role} a second time, after '{seen[placed.seed]}'"
+            return f"{text}; expected it once.", placed.run
+        if placed.seed is not None:
+            seen[placed.seed] = placed.run.name
     stems = [re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in runs]
-    for one, stem in zip(runs, stems, strict=True):
-        named = any(each.run.config for each in runs) or request.mapping.rule(one.run.name)
+    for placed, stem in zip(runs, stems, strict=True):
+        named = any(each.run.config for each in runs) or request.mapping.rule(placed.run.name)
         if stem != stems[0] and not named:
             return (
                 f"found a run without configuration, taken for {role}, whose name differs from "
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
-            ), one.run
+            ), placed.run
     return "", None
 
 
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:
     groups = list(dict.fromkeys(map(_group, names)))
     if len(groups) == len(names):  # another number goes with the seed
-        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(one)) for one in names))
+        groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(name)) for name in names))
     if len(groups) == 1 or all(map(request.mapping.rule, names)):
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
     ends = list(dict.fromkeys(group.rpartition("/")[2] for group in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
-    rules = [f'{{match: "{one}", settings: ROLE}}' for one in patterns[:MOST_GROUPS]]
+    rules = [f'{{match: "{pattern}", settings: ROLE}}' for pattern in patterns[:MOST_GROUPS]]
     rest = len(patterns) - MOST_GROUPS
     more = f" and {rest} further groups" if rest > 0 else ""
     arms = [batch.overrides for batch in request.batches(experiment) if batch.overrides]
@@ -115,9 +116,9 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
 
 def _group(run: str) -> str:
     """Return a pattern for the runs whose names differ from this one's in the seed alone."""
-    found = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
-    start, end = found[-1].span(1) if found else (len(run), len(run))
-    return f"{escape(run[:start])}{'*' if found else ''}{escape(run[end:])}"
+    matches = [*SEED_IN_NAME.finditer(run)] or [*re.finditer(r"(\d+)(?=\D*$)", run)]
+    start, end = matches[-1].span(1) if matches else (len(run), len(run))
+    return f"{escape(run[:start])}{'*' if matches else ''}{escape(run[end:])}"
 
 
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
@@ -144,6 +145,6 @@ def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterat
     """Yield the settings of which an experiment and its arms have all of these values."""
     for name, setting in request.audit.settings_of(experiment).items():
         there = [batch.settings(request.audit)[name] for batch in request.batches(experiment)]
-        found = [as_setting(value, setting.value) for value in values]
-        if all(one is not None and any(same(one, each) for each in there) for one in found):
+        converted = [as_setting(value, setting.value) for value in values]
+        if all(own is not None and any(same(own, each) for each in there) for own in converted):
             yield name

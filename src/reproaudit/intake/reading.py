@@ -2,7 +2,7 @@
 
 Manifest and tables are held against the audit's declarations, and made into records that carry
 their origin, so that they are judged as ours are and never passed off as ours. All faults of the
-manifest are told at once, then those of the tables; of a table the first one.
+manifest are listed at once, then the first fault of each table.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm. Seeds of another program are mere labels.
@@ -14,11 +14,11 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, sam
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.folders import FolderTables
-from reproaudit.intake.manifest import Manifest, Placed, Run, read_manifest
+from reproaudit.intake.manifest import Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
 from reproaudit.intake.roles import axes_of
@@ -57,25 +57,13 @@ MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
 
 
-class Tables(Protocol):
-    """The numbers of runs, as a manifest names them."""
-
-    def read(self, written: str, seed: int, place: str, *, alone: bool) -> LoggedRun:
-        """Return what a table holds of a seed, or raise a LogError.
-
-        Args:
-            written: its name in the manifest.
-            seed: the seed.
-            place: where the manifest names it, for messages.
-            alone: whether it need not say which seed it is of.
-        """
-
-    def unread(self) -> Iterator[str]:
-        """Yield sentences on what is there and was not read."""
-
+ReadTable = Callable[[str, int, str, bool], LoggedRun]
+"""Returns what a table holds of a seed, or raises a LogError. It takes the table's name in the
+manifest, the seed, the place of the name for messages, and whether the table need not say which
+seed it is of."""
 
 ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
-"""Of measurements that were not observed at all coordinates where they were, by axis."""
+"""Measurement -> axis -> the coordinates where it was observed, if not at all of them."""
 
 
 @dataclass(frozen=True)
@@ -108,49 +96,55 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         UsageError: if the folder or its manifest is missing.
         SpecError: listing everything that does not fit.
     """
-    reader = open_submission(audit, folder)
-    return submission_of(reader, FolderTables(folder.resolve(), axes_of(audit)))
+    reader = reader_of(audit, *read_manifest(folder))
+    tables = FolderTables(folder.resolve(), axes_of(audit))
+    return submission_of(reader, tables.read, tables.unread)
 
 
-def submission_of(reader: SubmissionReader, tables: Tables) -> Submission:
-    """Make records of all runs of a manifest; a SpecError lists everything that does not fit."""
+def submission_of(
+    reader: SubmissionReader, read: ReadTable, unread: Callable[[], Iterable[str]] = tuple
+) -> Submission:
+    """Make records of all runs of a manifest; a SpecError lists everything that does not fit.
+
+    `unread` gives sentences on what is there and was not read.
+    """
     audit = reader.audit
     manifest = reader.manifest
-    found: dict[tuple[str, str], SeedRecords] = {}
+    by_arm: dict[tuple[str, str], SeedRecords] = {}
     left_out: dict[tuple[str, str], dict[str, Sequence[str]]] = {}
     kept_out: dict[str, None] = {}
     for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
         key = _key(audit, batch)
-        records = found.setdefault(key, SeedRecords())
-        records.update({seed: reader.record(tables, run, index, seed) for seed in run.seeds})
+        records = by_arm.setdefault(key, SeedRecords())
+        records.update({seed: reader.record(read, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
         if role is not Role.POSITIVE_CONTROL:
             reader.refuse_copies(role_words(batch), records, index)
     raise_all(reader.faults)
     if reader.manifest.one_unit is None:
-        raise_all([*_other_units(audit, manifest.tier, found)])
-    every = tuple(record for records in found.values() for record in records.values())
-    remarks = [*reader.other_settings(found.keys()), *kept_out, *manifest.noted]
-    unstated = frozenset(name.partition(".")[0] for name in reader.unstated(found.keys()))
-    remarks += [*tables.unread(), *_unobserved(audit, every), *reader.absent(found.keys())]
+        raise_all([*_other_units(audit, manifest.tier, by_arm)])
+    every = tuple(record for records in by_arm.values() for record in records.values())
+    remarks = [*reader.other_settings(by_arm.keys()), *kept_out, *manifest.noted]
+    unstated = frozenset(name.partition(".")[0] for name in reader.unstated(by_arm.keys()))
+    remarks += [*unread(), *_unobserved(audit, every), *reader.absent(by_arm.keys())]
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
-            remarks += _ends(audit, batch, found[_key(audit, batch)])
-    return Submission(audit, manifest.tier, every, tuple(remarks), found, left_out, unstated)
+            remarks += _ends(audit, batch, by_arm[_key(audit, batch)])
+    return Submission(audit, manifest.tier, every, tuple(remarks), by_arm, left_out, unstated)
 
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
     """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
-    for one in units_apart(audit, tier, records):
+    for pair in units_apart(audit, tier, records):
         arms = [
-            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in one.arms
+            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in pair.arms
         ]
         yield LogError(
-            one.measurement,
-            f"found numbers up to {one.most[0]:.4g} in {arms[0]} and up to {one.most[1]:.4g} in "
+            pair.measurement,
+            f"found numbers up to {pair.most[0]:.4g} in {arms[0]} and up to {pair.most[1]:.4g} in "
             f"{arms[1]}; expected one unit, fractions or per cent. Divide what is in per cent by "
-            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{one.measurement}]}}]`), or say "
+            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{pair.measurement}]}}]`), or say "
             "why both are in one unit: `one_unit: …`, in the mapping or in the manifest.",
         )
 
@@ -159,16 +153,6 @@ def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Itera
     """Yield a sentence on each measurement of a role that is kept out."""
     for name, reasons in left_out.items():
         yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
-
-
-def open_submission(audit: Audit, folder: Path) -> SubmissionReader:
-    """Read the manifest of a folder, and tell the role of each run; no table is read yet.
-
-    Raises:
-        UsageError: if the folder or its manifest is missing.
-        SpecError: listing everything in the manifest that does not fit.
-    """
-    return reader_of(audit, *read_manifest(folder))
 
 
 def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:
@@ -186,10 +170,10 @@ def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionRea
             reader.refuse_role(run, index, [batch for _, batch in planned.values()])
             continue
         reader.roles.append(planned[key])
-        for number, seed in enumerate(run.seeds):
+        for position, seed in enumerate(run.seeds):
             if (key, seed) in seen:
                 text = f"found seed {seed} of '{run.experiment}' a second time; expected it once."
-                reader.fault(text, "runs", index, "seeds", number)
+                reader.fault(text, "runs", index, "seeds", position)
             seen.add((key, seed))
     raise_all(reader.faults)
     return reader
@@ -205,7 +189,7 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
     ends: dict[tuple[int, float], list[str]] = {}
     for seed, record in records.items():
         length = stated_length(audit, record.experiment, record.settings)
-        series = [one.steps for one in record.measurements.series.values()]
+        series = [series.steps for series in record.measurements.series.values()]
         end = None if length is None else end_beside(series, length)
         if length is not None and end is not None and record.status is CellStatus.COMPLETED:
             ends.setdefault((end, length), []).append(str(seed))
@@ -221,12 +205,12 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
         declared = audit.measurements_of(record.experiment)
         for name, observed in (record.coordinates or {}).items():
             for axis in declared[name].axes:
-                for one in axis.coordinates(record.settings):
-                    if one not in observed[axis.name]:
-                        place = f"{name} at {axis.name} {one}"
+                for coordinate in axis.coordinates(record.settings):
+                    if coordinate not in observed[axis.name]:
+                        place = f"{name} at {axis.name} {coordinate}"
                         seeds.setdefault(place, {})[str(record.seed)] = None
-    for place, of in seeds.items():
-        yield f"Not observed: {place} (seeds {some(list(of))})."
+    for place, numbers in seeds.items():
+        yield f"Not observed: {place} (seeds {some(list(numbers))})."
 
 
 @dataclass
@@ -256,16 +240,16 @@ class SubmissionReader:
         if manifest.paper not in (None, slug):
             self.fault(f"found '{manifest.paper}'; expected '{slug}' or nothing.", "paper")
         if re.sub(r"[^a-z0-9]+", "", manifest.who.lower()) == OURS:
-            found = f"found '{manifest.who}', under which our own measurements stand"
-            self.fault(f"{found}; expected who made these.", "who")
-        often = sum(len(one.seeds) * len(one.files) for one in manifest.runs)
+            fault = f"found '{manifest.who}', under which our own measurements stand"
+            self.fault(f"{fault}; expected who made these.", "who")
+        often = sum(len(run.seeds) * len(run.files) for run in manifest.runs)
         if often > MOST_READ:
-            found = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
-            self.fault(f"{found}. Put several measurements into one file.", "runs")
+            fault = f"found {often:,} seeds of files; expected at most {MOST_READ:,}"
+            self.fault(f"{fault}. Put several measurements into one file.", "runs")
         for name, value in manifest.settings.items():
             experiment, _, plain = name.rpartition(".")
             searched = [experiment] if experiment in audit.experiments else list(audit.experiments)
-            known = {n: s for one in searched for n, s in audit.settings_of(one).items()}
+            known = {n: s for each in searched for n, s in audit.settings_of(each).items()}
             if experiment and experiment not in audit.experiments:
                 hint = did_you_mean(experiment, audit.experiments)
                 text = f"found the unknown experiment '{experiment}'. {hint}"
@@ -278,9 +262,9 @@ class SubmissionReader:
                 continue
             self.fault(text, "settings", name)
 
-    def refuse_role(self, run: Run, index: int, batches: Sequence[Batch]) -> None:
+    def refuse_role(self, run: ManifestRuns, index: int, batches: Sequence[Batch]) -> None:
         """Note that a run is none of the plan's."""
-        roles = [role_words(one) for one in batches if one.experiment == run.experiment]
+        roles = [role_words(batch) for batch in batches if batch.experiment == run.experiment]
         if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             text = f"found the unknown experiment '{run.experiment}'. {hint}"
@@ -302,39 +286,40 @@ class SubmissionReader:
         alike: dict[str, list[int]] = {}
         for seed, record in records.items():
             measured = record.measurements
-            arrays = [*(one.values for one in measured.series.values()), *measured.arrays.values()]
-            many = any(np.unique(one).size >= DISTINCT for one in arrays)
+            series = (each.values for each in measured.series.values())
+            arrays = [*series, *measured.arrays.values()]
+            many = any(np.unique(array).size >= DISTINCT for array in arrays)
             if many and record.status is CellStatus.COMPLETED:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():
             if others and len(others) + 1 < len(records):
-                found = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
-                text = f"found {found} {first} of {which}, where others differ; expected runs of"
+                copies = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
+                text = f"found {copies} {first} of {which}, where others differ; expected runs of"
                 self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
 
-    def absent(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+    def absent(self, measured: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
         audit = self.audit
         tier = self.manifest.tier
-        every = [one for claim in audit.claims for one in claim_batches(audit, claim, tier)]
+        every = [arm for claim in audit.claims for arm in claim_batches(audit, claim, tier)]
         for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
-            if _key(audit, batch) not in found:
+            if _key(audit, batch) not in measured:
                 yield f"No runs of {role} {role_words(batch)}."
-        if unstated := self.unstated(found):
+        if unstated := self.unstated(measured):
             yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
-    def unstated(self, found: Collection[tuple[str, str]]) -> list[str]:
+    def unstated(self, measured: Collection[tuple[str, str]]) -> list[str]:
         """Return the settings of what was measured that the manifest does not state."""
         return [
             f"{experiment}.{name}"
-            for experiment in sorted({one for one, _ in found})
+            for experiment in sorted({name for name, _ in measured})
             for name in self.audit.settings_of(experiment)
             if name not in self.manifest.settings_of(experiment)
         ]
 
-    def other_settings(self, found: Collection[tuple[str, str]]) -> Iterator[str]:
+    def other_settings(self, measured: Collection[tuple[str, str]]) -> Iterator[str]:
         """Yield a sentence on the settings of each experiment that are not the audit's."""
-        for experiment in sorted({one for one, _ in found}):
+        for experiment in sorted({name for name, _ in measured}):
             if others := self._others(experiment):
                 yield f"Other settings than the audit's, of '{experiment}': {others}."
 
@@ -347,18 +332,18 @@ class SubmissionReader:
             if name in audited and name not in own and not same(value, audited[name])
         )
 
-    def record(self, tables: Tables, run: Run, index: int, seed: int) -> Record:
+    def record(self, read: ReadTable, run: ManifestRuns, index: int, seed: int) -> Record:
         """Return the record of a seed; what does not fit is noted."""
         manifest = self.manifest
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
         proxies = (manifest.proxy, self._others(run.experiment, run.settings))
-        measured, coordinates = self._measured(tables, run, index, seed, settings)
-        said = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
-        origin = Origin(**said, made=manifest.date)
+        measured, coordinates = self._measured(read, run, index, seed, settings)
+        makers = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
+        origin = Origin(**makers, made=manifest.date)
         identity = [slug, run.experiment, canonical_settings(settings), seed]
-        identity += [one.model_dump_json() for one in (origin, measured)]
+        identity += [part.model_dump_json() for part in (origin, measured)]
         identity += [coordinates] if coordinates else []
         return Record(
             paper=slug,
@@ -380,39 +365,44 @@ class SubmissionReader:
         )
 
     def _measured(
-        self, tables: Tables, run: Run, index: int, seed: int, settings: Mapping[str, SettingValue]
+        self,
+        read: ReadTable,
+        run: ManifestRuns,
+        index: int,
+        seed: int,
+        settings: Mapping[str, SettingValue],
     ) -> tuple[Measurements, ByAxis]:
         declared = self.audit.measurements_of(run.experiment)
         diverged = run.status == "diverged"
-        found: dict[str, Curve] = {}
-        for number, written in enumerate(run.files):
+        curves: dict[str, Curve] = {}
+        for position, written in enumerate(run.files):
             with gathered(self.faults):
                 alone = len(run.seeds) == 1 or "{seed}" in written
-                place = self.placed("runs", index, "files", number)
-                logged = tables.read(written, seed, place, alone=alone)
-                for name in (one for one in logged.curves if one in declared):
+                place = self.placed("runs", index, "files", position)
+                logged = read(written, seed, place, alone)
+                for name in (tag for tag in logged.curves if tag in declared):
                     with gathered(self.faults):
-                        if name in found:
-                            text = f"found it in {found[name].place}, too; expected once."
+                        if name in curves:
+                            text = f"found it in {curves[name].place}, too; expected once."
                             raise LogError(f"{logged.name}: {name}", text)
-                        found[name] = _declared(logged, name, declared[name], settings, diverged)
+                        curves[name] = _declared(logged, name, declared[name], settings, diverged)
                 if unknown := [name for name in logged.curves if name not in declared]:
                     called = on_one_line(unknown[0], 80)
                     more = f", nor {len(unknown) - 1} more" * (len(unknown) > 1)
                     text = f"found a measurement which the experiment does not declare{more}."
                     place = f"{logged.files[0].name}: {called}"
                     raise LogError(place, f"{text} {did_you_mean(called, declared)}")
-        measured = measurements_of(declared, found)
+        measured = measurements_of(declared, curves)
         if diverged:
             return measured.finite_part(), {}
         coordinates: ByAxis = {}
-        for name, curve in found.items():
+        for name, curve in curves.items():
             with gathered(self.faults):
                 if fault := misfit(name, declared[name], measured, settings):
                     raise LogError(curve.place, f"{fault}.")
                 if np.ma.is_masked(curve.values):
-                    found[name], coordinates[name] = _observed(curve, declared[name], settings)
-        return measurements_of(declared, found), coordinates
+                    curves[name], coordinates[name] = _observed(curve, declared[name], settings)
+        return measurements_of(declared, curves), coordinates
 
 
 def _declared(
@@ -445,15 +435,15 @@ def _observed(
     absent = np.ma.getmaskarray(curve.values)
     absent = absent if curve.steps is None else absent[0]
     every = range(absent.ndim)
-    places = [
-        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != one)))
-        for one in every
+    positions = [
+        np.flatnonzero(~absent.all(axis=tuple(other for other in every if other != dimension)))
+        for dimension in every
     ]
-    if absent[np.ix_(*places)].any():
+    if absent[np.ix_(*positions)].any():
         text = "found empty cells here and there; expected that whole coordinates of an axis are."
         raise LogError(curve.place, text)
-    at: tuple[Any, ...] = (..., *np.ix_(*places))
+    at: tuple[Any, ...] = (..., *np.ix_(*positions))
     return replace(curve, values=np.ma.getdata(curve.values)[at]), {
-        axis.name: tuple(axis.coordinates(settings)[place] for place in observed)
-        for axis, observed in zip(declaration.axes, places, strict=True)
+        axis.name: tuple(axis.coordinates(settings)[position] for position in observed)
+        for axis, observed in zip(declaration.axes, positions, strict=True)
     }

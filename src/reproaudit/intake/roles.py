@@ -25,7 +25,8 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 def axes_of(audit: Audit) -> frozenset[str]:
     """Return the names of all axes of an audit's measurements."""
     declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
-    return frozenset(a.name for each in declared for one in each.values() for a in one.axes)
+    declarations = (declaration for each in declared for declaration in each.values())
+    return frozenset(axis.name for each in declarations for axis in each.axes)
 
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
@@ -48,14 +49,14 @@ def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[Log
             with gathered(faults):
                 placed.append(_placed(request, run, rule))
     for batch, role in roles.items():
-        own = [one for of, one in placed if of == batch]
+        own = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
         faults += pooled(request, batch, own)
-        for one in sorted(own, key=lambda one: one.seed is None):
-            if one.seed is None:
+        for placed_run in sorted(own, key=lambda placed_run: placed_run.seed is None):
+            if placed_run.seed is None:
                 free = next(n for n in range(len(runs)) if n not in role)
-                run = replace(one.run, told=(*one.run.told, SEEDS_COUNTED))
-                one = replace(one, run=run, seed=free)
-            role[one.seed or 0] = one
+                run = replace(placed_run.run, remarks=(*placed_run.run.remarks, SEEDS_COUNTED))
+                placed_run = replace(placed_run, run=run, seed=free)
+            role[placed_run.seed or 0] = placed_run
     raise_all(faults)
     return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
 
@@ -67,9 +68,9 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
     stated, names = stated_settings(request.audit, experiment, run, mapping)
     for name, value in (rule.settings or {}).items():
         if name in stated and not same(stated[name], value):
-            found = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
+            fault = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
             way = f"Mend the rule, or write `configuration: {{{name}: null}}`."
-            raise LogError(run.name, f"{found} in its rule; expected one value. {way}")
+            raise LogError(run.name, f"{fault} in its rule; expected one value. {way}")
     batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
     diverged = rule.status == "diverged"
@@ -89,9 +90,9 @@ def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
 def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:
     experiments = list(dict.fromkeys(batch.experiment for batch in scope.batches))
     if rule.experiment is None and len(experiments) > 1:
-        found = f"found a run that may belong to {', '.join(experiments)}; expected one"
+        fault = f"found a run that may belong to {', '.join(experiments)}; expected one"
         way = "Name its experiment in the mapping's 'runs', or narrow with --claim."
-        raise LogError(run.name, f"{found}. {way}")
+        raise LogError(run.name, f"{fault}. {way}")
     experiment = rule.experiment or experiments[0]
     if experiment not in experiments:
         text = f"experiment: found '{experiment}'; expected one that is asked for."
@@ -124,10 +125,10 @@ def _batch(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
-    found = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
-    found = f"found {found} in its configuration, which neither the experiment nor a control has"
+    fault = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
+    fault = f"found {fault} in its configuration, which neither the experiment nor a control has"
     way = "Say under 'settings' in the mapping's 'runs' what it is."
-    raise LogError(run.name, f"{found}; expected {expected}. {way}")
+    raise LogError(run.name, f"{fault}; expected {expected}. {way}")
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
@@ -159,14 +160,14 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
     experiments: dict[str, dict[str, SettingValue]] = {}
     for batch, runs in roles.items():
         audited = batch.settings(audit)
-        found = experiments.setdefault(batch.experiment, {})
+        values = experiments.setdefault(batch.experiment, {})
         for name, stated in _stated(runs, audited).items():
             is_equal = same(stated, audited[name])
             # what a control states alone, it does not state for the experiment
-            is_alone = name not in found and batch.overrides and is_equal
+            is_alone = name not in values and batch.overrides and is_equal
             if name in dict(batch.overrides) or is_alone:
                 continue
-            value = found.setdefault(name, audited[name] if is_equal else stated)
+            value = values.setdefault(name, audited[name] if is_equal else stated)
             if not same(stated, value):
                 text = f"found {name} = {shown(stated)}, and {shown(value)} in other runs; expected"
                 way = "one value, as a manifest holds. Import them apart."
@@ -178,9 +179,9 @@ def _stated(
     runs: Mapping[int, PlacedRun], audited: Mapping[str, SettingValue]
 ) -> Mapping[str, SettingValue]:
     """Return what runs of one role state; of values that differ, the first that the audit lacks."""
-    found: dict[str, SettingValue] = {}
+    values: dict[str, SettingValue] = {}
     for run in runs.values():
         for name, value in run.stated.items():
-            if name not in found or same(found[name], audited[name]):
-                found[name] = value
-    return found
+            if name not in values or same(values[name], audited[name]):
+                values[name] = value
+    return values

@@ -1,7 +1,6 @@
 """Writes folders of measurements that `read_submission` reads.
 
-What was written is read back, so that it is held against the audit's declarations by the same code
-as files from anywhere else. A template is such a folder with every number left open.
+A template is such a folder with every number left open.
 """
 
 from __future__ import annotations
@@ -27,48 +26,38 @@ from reproaudit.intake.memory import (
     MeasuredRuns,
     entries_of,
     file_of,
+    hold_runs,
     manifest_text,
-    measurements_in,
-    numbers_in,
     plain_settings,
-    told_of_runs,
 )
-from reproaudit.intake.reading import open_submission, read_submission
 
 
 def write_submission(
     folder: Path, audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]
 ) -> None:
-    """Write a manifest, and a table for each run and measurement, and read them back.
+    """Write a manifest, and a table for each run and measurement, once all fit the audit.
 
-    Args:
-        folder: an empty folder.
-        audit: the audit.
-        runs: the measurements.
-        head: what the manifest says of all runs, as `manifest_head` returns it.
+    The folder is there, and empty. The head is what `manifest_head` returns.
 
     Raises:
         AuditError: listing everything that is no number, or does not fit the audit.
     """
-    (folder / MANIFEST).write_text(manifest_text(audit, runs, head), encoding="utf-8")
-    with told_of_runs():
-        stated = open_submission(audit, folder).manifest
-        for index, run in enumerate(runs):
-            (folder / f"{index}-{run.experiment}").mkdir()
-            for name in measurements_in(run):
-                text = _table(numbers_in(audit, stated, run, index, name))
-                (folder / file_of(run, index, name)).write_text(text, encoding="utf-8")
-        read_submission(audit, folder)
+    manifest = manifest_text(audit, runs, head)
+    _, tables = hold_runs(audit, runs, manifest)  # before anything is written
+    (folder / MANIFEST).write_text(manifest, encoding="utf-8")
+    for name, by_seed in tables.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(_table(by_seed), encoding="utf-8")
 
 
-def _table(by_seed: Iterable[tuple[int, GivenNumbers]]) -> str:
+def _table(by_seed: Mapping[int, GivenNumbers]) -> str:
     rows: list[Sequence[Any]] = []
-    for seed, numbers in by_seed:
+    for seed, numbers in by_seed.items():
         steps = [] if numbers.steps is None else [numbers.steps]
-        places = itertools.product(*steps, *numbers.axes.values())
+        coordinates = itertools.product(*steps, *numbers.axes.values())
         cells = np.ma.filled(numbers.values.astype(object), "").flat
         rows = rows or [_header(numbers.axes, is_series=bool(steps))]
-        rows += ([seed, *at, cell] for at, cell in zip(places, cells, strict=True))
+        rows += ([seed, *at, cell] for at, cell in zip(coordinates, cells, strict=True))
     return _csv(rows)
 
 
@@ -102,8 +91,8 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     """Return the files of a submission that is still to be filled in, by name.
 
     One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
-    tier; one table for each measurement, with a row for each seed and coordinate. Of a series the
-    step is open: repeat its rows for each observed step.
+    tier; one table for each measurement, with a row for each seed and coordinate. The step of a
+    series is open: its rows are to be repeated for each observed step.
 
     Raises:
         UsageError: if a claim is unknown.

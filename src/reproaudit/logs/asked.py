@@ -29,14 +29,14 @@ class Columns(StrictModel):
     @field_validator("settings", "axes", mode="before")
     @classmethod
     def _own_names(cls, value: Any) -> Any:
-        return {str(one): one for one in value} if isinstance(value, list) else value
+        return {str(column): column for column in value} if isinstance(value, list) else value
 
     def stated(self) -> list[tuple[str, str, str]]:
         """Return each stated role with its name and column."""
         named = [("seed", "", self.seed), ("step", "", self.step), ("run", "", self.run)]
-        named += [("setting", name, one) for name, one in self.settings.items()]
-        named += [("axis", name, one) for name, one in self.axes.items()]
-        return [(role, name, one) for role, name, one in named if one is not None]
+        named += [("setting", name, column) for name, column in self.settings.items()]
+        named += [("axis", name, column) for name, column in self.axes.items()]
+        return [(role, name, column) for role, name, column in named if column is not None]
 
 
 @dataclass(frozen=True)
@@ -64,5 +64,5 @@ class Asked:
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""
         return tag in self.wanted or any(
-            "*" in one and fnmatchcase(tag, one) for one in self.wanted
+            "*" in wanted and fnmatchcase(tag, wanted) for wanted in self.wanted
         )

@@ -8,30 +8,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from reproaudit.errors import did_you_mean
-from reproaudit.logs.configurations import SEED_NAMES, is_own
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
+from reproaudit.logs.names import (
+    RUN_NAMES,
+    SEED_LIKE,
+    SEED_NAMES,
+    SETTING_PREFIXES,
+    STEP_NAMES,
+    TAG_NAMES,
+    UNUSED_NAMES,
+    is_own,
+)
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
-STEP_NAMES = (
-    "step",
-    "global_step",
-    "_step",
-    "trainer/global_step",
-    "training_iteration",
-    "iteration",
-    "iter",
-    "train_step",
-    "total_timesteps",
-    "time/total_timesteps",
-    "epoch",
-)
-"""Columns that count steps, the likelier first; capital letters make no difference."""
-_TAG_COLUMNS = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
-_RUN_COLUMNS = ("run_id", "run_uuid", "run_name", "run")
-_SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
-_SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
-_NO_TAGS = frozenset({"", "Unnamed: 0", "Wall time"})
 _PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
 
@@ -50,10 +40,10 @@ class TableForm:
 
     @cached_property
     def _by_role(self) -> Mapping[str, dict[str, str]]:
-        found: dict[str, dict[str, str]] = {}
+        by_role: dict[str, dict[str, str]] = {}
         for column, (role, name) in self.roles.items():
-            found.setdefault(role, {})[name] = column
-        return found
+            by_role.setdefault(role, {})[name] = column
+        return by_role
 
     def named(self, role: str) -> Mapping[str, str]:
         """Return the columns of a role by the names of what is in them."""
@@ -66,8 +56,8 @@ class TableForm:
     @cached_property
     def words(self) -> Mapping[str, str]:
         """The role of each column in words."""
-        said = self.roles.items()
-        return {one: f"axis {name}" if of == "axis" else of for one, (of, name) in said if one}
+        roles = self.roles.items()
+        return {c: f"axis {name}" if role == "axis" else role for c, (role, name) in roles if c}
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -75,41 +65,41 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     asked = source.asked
     columns = table.columns
     stated = asked.columns.stated()
-    roles = {one: (role, name) for role, name, one in reversed(stated) if one in columns}
-    roles |= {one: ("axis", one) for one in columns if one in asked.axes and one not in roles}
-    lower = {one.lower(): one for one in reversed(columns) if one not in roles}
-    found = {role for role, _ in roles.values()}
+    roles = {column: (role, name) for role, name, column in reversed(stated) if column in columns}
+    roles |= {axis: ("axis", axis) for axis in columns if axis in asked.axes and axis not in roles}
+    lower = {column.lower(): column for column in reversed(columns) if column not in roles}
+    known = {role for role, _ in roles.values()}
 
     def first(names: Sequence[str], role: str = "") -> str | None:
         column = next((lower[name] for name in names if name in lower), None)
-        if role and role not in found and column is not None:
+        if role and role not in known and column is not None:
             roles[column] = (role, "")
         return column
 
-    tag = first(_TAG_COLUMNS)
+    tag = first(TAG_NAMES)
     value = lower.get("value")
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     first(SEED_NAMES, "seed")
     if not asked.plain:
         status = first(("status", "state"), "status")
-        first((*_RUN_COLUMNS, *(["name"] if status else [])), "run")
+        first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}
     elif value is not None:
         roles[value] = ("measurement", _stem(source))
     form = TableForm(roles)
     roles = dict(roles)
-    for one in columns:
-        if one not in roles:
-            roles[one] = (_role(one, source, table, form), one.removeprefix("metrics."))
-    like = (one for one in columns if not form.column("seed") and _is_like_seeds(one, table))
-    whole = TableForm({one: roles[one] for one in columns}, next(like, None))
+    for column in columns:
+        if column not in roles:
+            roles[column] = (_role(column, source, table, form), column.removeprefix("metrics."))
+    likely = () if form.column("seed") else (c for c in columns if _is_like_seeds(c, table))
+    whole = TableForm({column: roles[column] for column in columns}, next(iter(likely), None))
     if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
-        for role, _, one in stated:
-            if one not in columns:
-                text = f"found no column '{one}', which the mapping calls {role}; expected it. "
-                text += did_you_mean(one, columns)
+        for role, _, column in stated:
+            if column not in columns:
+                text = f"found no column '{column}', which the mapping calls {role}; expected it. "
+                text += did_you_mean(column, columns)
                 raise LogError(source.name, f"{text}{of_columns(whole.words)}")
     return whole
 
@@ -122,7 +112,7 @@ def _stem(source: LogSource) -> str:
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:
-    if not _SEED_LIKE.search(column):
+    if not SEED_LIKE.search(column):
         return False
     cells = [row.get(column) for _, row in table.rows]
     numbers = [number_of(cell) for cell in cells if is_said(cell)]
@@ -130,40 +120,40 @@ def _is_like_seeds(column: str, table: Table) -> bool:
 
 
 def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
-    if column in _NO_TAGS:
+    if column in UNUSED_NAMES:
         return "not used"
     if source.asked.plain:
         return "measurement"
-    if _SETTING_PREFIXES.match(column):
+    if SETTING_PREFIXES.match(column):
         return "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     if is_own(column) or column.startswith("tags."):
         return "not used"
-    return "setting" if _is_setting(column, source, table, form) else "measurement"
+    return "setting" if _holds_setting(column, source, table, form) else "measurement"
 
 
-def _is_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
+def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
     """Return True for a column of text that tells runs apart, or is the same in all rows of one."""
-    said = [row for _, row in table.rows if is_said(row.get(column))]
-    cells = [row[column] for row in said]
+    filled = [row for _, row in table.rows if is_said(row.get(column))]
+    cells = [row[column] for row in filled]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
-    numbers = all(number_of(one) is not None for one in cells if is_observed(one))
+    numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     if numbers and column not in source.asked.settings:
         return False
-    values = {str(one).strip() for one in cells}
-    of_run = [one for one in (form.column("seed"), form.column("run")) if one is not None]
+    values = {str(cell).strip() for cell in cells}
+    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
     step = form.column("step")
     if len(values) == 1 or step is None:
         return True
     each: dict[tuple[str, ...], set[str]] = {}
-    for row in said:
+    for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
-    place = [*of_run, step, *form.named("axis").values()]
-    rows = {_at(row, place) for _, row in table.rows}
+    telling = [*of_run, step, *form.named("axis").values()]
+    rows = {_at(row, telling) for _, row in table.rows}
     tells_apart = len(rows) < len(table.rows) and len(values) * 3 <= len(table.rows)
-    return tells_apart or all(len(one) == 1 for one in each.values())
+    return tells_apart or all(len(texts) == 1 for texts in each.values())
 
 
 def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:
@@ -181,16 +171,16 @@ def chart_parts(table: Table) -> dict[str, Table]:
         else:
             run, metric, end = matched.groups(default="")
             parts.setdefault(run, {})[metric + end] = column
-    if not parts or {one.lower() for one in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
+    if not parts or {column.lower() for column in rest} - {*STEP_NAMES, "", "relative time (wall)"}:
         return {}
-    found = {}
+    tables = {}
     for run, called in parts.items():
-        named = {**{one: one for one in rest}, **called}
+        named = {**{column: column for column in rest}, **called}
         rows = [
-            (line, {name: row[one] for name, one in named.items() if one in row})
+            (line, {name: row[column] for name, column in named.items() if column in row})
             for line, row in table.rows
         ]
-        while len(rows) > 1 and not any(is_observed(rows[-1][1].get(one)) for one in called):
+        while len(rows) > 1 and not any(is_observed(rows[-1][1].get(name)) for name in called):
             rows.pop()  # which longer runs have
-        found[run] = replace(table, columns=tuple(named), rows=rows, logger="W&B chart")
-    return found
+        tables[run] = replace(table, columns=tuple(named), rows=rows, logger="W&B chart")
+    return tables

@@ -18,6 +18,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue, kind_of
 from reproaudit.logs.logged import LogError, LoggedRun, flat, number_of, of_columns
 from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, normal
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -41,24 +42,6 @@ CONFIG_FILES = (
     "params.yaml",
 )
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's."""
-SEED_NAMES = (
-    "seed",
-    "random_seed",
-    "rng_seed",
-    "manual_seed",
-    "global_seed",
-    "random_state",
-    "seed_everything",
-)
-SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
-_OWN = re.compile(
-    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
-    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
-    r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
-    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
-    r"($|[._])|^(name|id|uuid)$"
-)
-"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
@@ -81,9 +64,9 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
             read[file] = _configuration(file, place)
         for name, value in read[file]:
             if not alike(config.setdefault(name, value), value):
-                found = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
+                fault = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
                 remedy = "Take the file away that does not belong to this run."
-                raise LogError(place, f"{found}; expected one value. {remedy}")
+                raise LogError(place, f"{fault}; expected one value. {remedy}")
             stated.setdefault(name, file.name)
     early = run.early
     for name, value in config.items():
@@ -104,44 +87,34 @@ def _configuration(file: Path, place: str) -> Stated:
         raise LogError(place, "found no names with values; expected a configuration.")
     if "wandb_version" in tree:  # W&B writes every value with its description
         tree = {
-            name: one["value"]
-            for name, one in tree.items()
-            if isinstance(one, dict) and "value" in one and not name.startswith("_")
+            name: entry["value"]
+            for name, entry in tree.items()
+            if isinstance(entry, dict) and "value" in entry and not name.startswith("_")
         }
     return tuple((name, plain_value(value)) for name, value in flat("", tree, place))
 
 
 def _nearest(folder: Path, root: Path) -> tuple[Path, ...]:
     for here in (folder, *folder.parents):
-        found = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
-        if found or here == root or root not in (here, *here.parents):
-            return found
+        files = tuple(here / name for name in CONFIG_FILES if (here / name).is_file())
+        if files or here == root or root not in (here, *here.parents):
+            return files
     return ()
 
 
 def plain_value(value: Any) -> Any:
     """Return a value as configurations hold it: a scalar, None, or a tuple of scalars."""
     if isinstance(value, list | tuple):
-        nested = any(isinstance(one, dict | list | tuple) for one in value)
+        nested = any(isinstance(item, dict | list | tuple) for item in value)
         return json.dumps(value, default=str) if nested else tuple(value)
     if isinstance(value, bool | int | float | str) or value is None:
         return value
     return str(value)  # a date, as YAML reads one
 
 
-def normal(name: str) -> str:
-    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
-    return name.lower().replace("-", "_").lstrip("_")
-
-
-def alike(one: Any, other: Any) -> bool:
+def alike(value: Any, other: Any) -> bool:
     """Return True if two values are the same, be they numbers or the text of numbers."""
-    return one == other or str(one) == str(other)
-
-
-def is_own(name: str) -> bool:
-    """Return True if a name is called as what is each run's own affair."""
-    return _OWN.search(normal(name)) is not None
+    return value == other or str(value) == str(other)
 
 
 def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
@@ -157,7 +130,7 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     None, where runs without a seed are to be numbered.
     """
     rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
-    found: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    seeds: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
@@ -165,18 +138,18 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
                 f"found the seed {value!r} in its configuration ({name}); expected a whole number"
             )
             raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
-        found.setdefault(int(text), f"its configuration ({name})")
+        seeds.setdefault(int(text), f"its configuration ({name})")
     for part in run.parts:
         for matched in SEED_IN_NAME.finditer(part):
-            found.setdefault(int(matched.group(1)), f"its name ('{part}')")
-    if len(found) == 1 or (numbered and not found):
-        return next(iter(found), None)
-    if not found:
+            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    if len(seeds) == 1 or (numbered and not seeds):
+        return next(iter(seeds), None)
+    if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         ways = ", ".join([rule, *seed_ways(run.seed_column)])
         text = f"{text}, or number the runs in their order, in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")
-    listed = ", ".join(f"{seed} in {where}" for seed, where in found.items())
+    listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
     raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
 
@@ -190,7 +163,7 @@ def stated_settings(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
 ) -> tuple[dict[str, SettingValue], frozenset[str]]:
     """Return the values that a configuration states of settings, and what it calls these."""
-    found: dict[str, SettingValue] = {}
+    values: dict[str, SettingValue] = {}
     names = set()
     for name, setting in audit.settings_of(experiment).items():
         called = _called(name, run, mapping)
@@ -202,16 +175,16 @@ def stated_settings(
             expected = f"{kind_of(setting.value)}, like {shown(setting.value)}"
             way = f"If it is another setting, let the mapping say `configuration: {{{name}: null}}`"
             raise LogError(run.name, f"{text} {expected}. {way}.")
-        found[name] = value
+        values[name] = value
         names.add(called)
-    return found, frozenset(names)
+    return values, frozenset(names)
 
 
 def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     """Return the name of a setting in a configuration: as the mapping says, else its own."""
     if name in mapping.configuration:
-        said = mapping.configuration[name]
-        return said if said in run.config else None
+        called = mapping.configuration[name]
+        return called if called in run.config else None
     candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
@@ -230,8 +203,8 @@ def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
             value = tuple(part.strip().strip("'\"") for part in inner.split(",") if part.strip())
         if not isinstance(value, tuple):
             return None
-        converted = [as_setting(one, model[0] if model else "") for one in value]
-        plain = tuple(one for one in converted if one is not None and not isinstance(one, tuple))
+        converted = [as_setting(item, model[0] if model else "") for item in value]
+        plain = tuple(v for v in converted if v is not None and not isinstance(v, tuple))
         return plain if len(plain) == len(converted) else None
     if isinstance(model, bool):
         return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())

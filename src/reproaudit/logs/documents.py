@@ -1,4 +1,4 @@
-"""JSON becomes a table, told by what is in it.
+"""JSON becomes a table; its contents say which form it has.
 
 An object on each line, or a list of them, is rows. A lone object holds numbers of the end of a run,
 by dotted path. Hugging Face's `trainer_state.json` holds a list of rows, Sacred's `metrics.json`
@@ -16,6 +16,7 @@ from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
     LogError,
+    LogSource,
     flat,
     number_of,
     refuse_beyond,
@@ -27,22 +28,21 @@ TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
 
 
-def json_table(path: Path, text: str, place: str) -> Table | None:
+def json_table(source: LogSource, text: str, place: str) -> Table | None:
     """Return the table in a file's text; None if it is of no known form."""
-    kind = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     first, *more = [line.strip() for line in text.splitlines()[:3] if line.strip()] or [""]
     is_object = first.startswith("{") and first.endswith("}")
-    if kind == "jsonl" or (is_object and (more or kind != "json")):
+    if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
     tree = parse_json(text, place)
-    if isinstance(tree, list) and tree and all(isinstance(one, dict) for one in tree):
+    if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if not isinstance(tree, dict) or not tree:
         return None
-    if "log_history" in tree or path.name == TRAINER_STATE:
+    if "log_history" in tree or source.path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
-        return _sacred(path, tree, place)
+        return _sacred(source.path, tree, place)
     if all(map(_is_column, tree.values())):
         return _columns(tree, place)
     table = replace(_rows([tree], place), alone=True)
@@ -50,19 +50,21 @@ def json_table(path: Path, text: str, place: str) -> Table | None:
     return table if numbers else None
 
 
-def _is_metric(one: Any) -> bool:
-    return isinstance(one, dict) and all(isinstance(one.get(k), list) for k in ("steps", "values"))
+def _is_metric(tree: Any) -> bool:
+    return isinstance(tree, dict) and all(
+        isinstance(tree.get(k), list) for k in ("steps", "values")
+    )
 
 
-def _is_column(one: Any) -> bool:
-    return isinstance(one, list) and bool(one) and not isinstance(one[0], dict | list)
+def _is_column(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and not isinstance(value[0], dict | list)
 
 
 def _json_lines(text: str, place: str) -> Table:
-    lines = [(n, one) for n, one in enumerate(text.split("\n"), start=1) if one.strip()]
+    lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(one, f"{place}:{n}")) for n, one in lines), place)
+    return _of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
 
 
 def _rows(trees: Sequence[Any], place: str) -> Table:
@@ -72,8 +74,8 @@ def _rows(trees: Sequence[Any], place: str) -> Table:
 def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
     columns: dict[str, None] = {}
     rows = []
-    for number, tree in trees:
-        place = f"{name}:{number}"
+    for line, tree in trees:
+        place = f"{name}:{line}"
         if not isinstance(tree, dict):
             raise LogError(place, "found no JSON object; expected one on each line.")
         row: dict[str, Any] = {}
@@ -84,7 +86,7 @@ def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
             row[key] = value
             refuse_beyond(MOST_LOGGED_NAMES, len(row), "names", name)
         columns.update(dict.fromkeys(row))
-        rows.append((number, row))
+        rows.append((line, row))
         refuse_beyond(MOST_LOGGED_NAMES, len(columns), "names", name)
         refuse_beyond(MOST_ROWS, len(rows), "rows", name)
     return Table(tuple(columns), rows)
@@ -94,7 +96,7 @@ def _columns(tree: Mapping[str, Sequence[Any]], place: str) -> Table:
     try:
         rows = [dict(zip(tree, cells, strict=True)) for cells in zip(*tree.values(), strict=True)]
     except ValueError:
-        lengths = ", ".join(f"{len(one)} of '{key[:80]}'" for key, one in tree.items())
+        lengths = ", ".join(f"{len(column)} of '{key[:80]}'" for key, column in tree.items())
         raise LogError(place, f"found {lengths}; expected as many of each.") from None
     return _rows(rows, place)
 
@@ -106,8 +108,8 @@ def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
     run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
     status = run.get("status") if isinstance(run, dict) else None
     rows: list[dict[str, Any]] = []
-    for tag, one in tree.items():
-        points = {"step": one["steps"], "value": one["values"]}
+    for tag, metric in tree.items():
+        points = {"step": metric["steps"], "value": metric["values"]}
         for _, row in _columns(points, f"{name}: {tag}").rows:
             # a NumPy number, as jsonpickle writes it, has its own names
             value = row.get("value", row.get("value.value"))
@@ -145,5 +147,5 @@ def _since_best(state: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) 
     best = str(state.get("best_model_checkpoint") or "").rpartition("checkpoint-")[2]
     if not best.isdecimal() or len(best) > 15:
         return None
-    steps = (number_of(row.get("step")) for row in history if any("eval_" in one for one in row))
+    steps = (number_of(row.get("step")) for row in history if any("eval_" in name for name in row))
     return sum(1 for step in steps if step is not None and step > int(best))

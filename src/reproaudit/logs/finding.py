@@ -53,7 +53,7 @@ def find_runs(
     Raises:
         AuditError: listing every file that cannot be used; one cause once.
     """
-    found: list[LoggedRun] = []
+    all_runs: list[LoggedRun] = []
     skipped: list[tuple[str, str]] = []
     for path in dict.fromkeys(logs):
         finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
@@ -62,9 +62,9 @@ def find_runs(
         if not runs:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
-        found += runs
+        all_runs += runs
         skipped += left_out
-    return found, skipped
+    return all_runs, skipped
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
@@ -99,10 +99,10 @@ class _Finder:
     def left_out(self, runs: Sequence[LoggedRun]) -> list[tuple[str, str]]:
         """Return what was passed over and belongs to none of the runs, the likelier logs first."""
         used = {file for run in runs for file in (*run.files, *run.configurations)}
-        paths = {one for path in used for one in (path, *path.parents)}
+        paths = {above for path in used for above in (path, *path.parents)}
         names = {self._name(path) for path in paths if path.is_relative_to(self._folder)}
         left = [(name, why) for name, why in self._asked.skipped.items() if name not in names]
-        return sorted(left, key=lambda one: (one[1] == _HIDDEN, one[1] == _OTHER))
+        return sorted(left, key=lambda entry: (entry[1] == _HIDDEN, entry[1] == _OTHER))
 
     def _skip(self, path: Path, why: str) -> None:
         self._asked.skipped[self._name(path)] = why
@@ -193,27 +193,26 @@ class _Finder:
 
     def _file(self, file: Path) -> Iterator[LoggedRun]:
         source = self._source(file)
-        suffix = PurePath(file.name.lower().removesuffix(".gz")).suffix
         if tensorboard.is_event_file(file.name):
             named = replace(source, name=source.name.rpartition("/")[0] or source.name)
             yield from self._read(named, tensorboard.read_event_files, [file])
         elif file.name == TRAINER_STATE:
             yield from self._trainer_state(file, file.parent)
-        elif suffix in (".db", ".sqlite", ".sqlite3") and (
+        elif source.ending in (".db", ".sqlite", ".sqlite3") and (
             file == self._root or mlflow.is_database(source)
         ):
             yield from self._read(source, mlflow.read_database)
         elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
             self._skip(file, "the last numbers of what DVCLive keeps beside it")
-        elif suffix in TABLES:
+        elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif suffix in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+        elif source.ending in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
             self._count()
             try:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
-        elif suffix == ".wandb":
+        elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
             is_packed = file.suffix.lower() in _PACKED
@@ -242,19 +241,19 @@ def _pattern(path: Path) -> str:
     return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", path.name.lower())
 
 
-def _reason(path: Path, found: list[LoggedRun] | LogError) -> str:
-    if isinstance(found, LogError):
-        return f"no log: {found.text}"
-    if not found:
+def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
+    if isinstance(runs, LogError):
+        return f"no log: {runs.text}"
+    if not runs:
         return _OTHER if path.suffix == ".json" else _PROSE
-    tags = sorted({tag for run in found for tag in run.curves})
+    tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
     numbered = {}
     for path in folder.glob(f"checkpoint-*/{TRAINER_STATE}"):
-        number = path.parent.name.removeprefix("checkpoint-")
-        if number.isdecimal() and not path.is_symlink() and not path.parent.is_symlink():
-            numbered[int(number)] = path
+        step = path.parent.name.removeprefix("checkpoint-")
+        if step.isdecimal() and not path.is_symlink() and not path.parent.is_symlink():
+            numbered[int(step)] = path
     return numbered[max(numbered)] if numbered else None

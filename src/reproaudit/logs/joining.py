@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from reproaudit.logs.configurations import CONFIG_FILES, SEED_IN_NAME
+from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.names import SEED_IN_NAME
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
 """Folders in which Keras and others keep a part of one run's curves."""
@@ -30,7 +31,7 @@ def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
         elif run.source == "TensorBoard" or _is_piece(run):
             key = (run.source, run.folder)
         groups.setdefault(key, []).append(run)
-    return [one for group in groups.values() for one in _joined(group)]
+    return [run for group in groups.values() for run in _joined(group)]
 
 
 def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
@@ -68,7 +69,7 @@ def _moved(run: LoggedRun, home: Path) -> LoggedRun:
 
 def _is_piece(run: LoggedRun) -> bool:
     """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
-    curves = [one for at in run.curves.values() for one in at.values()]
+    curves = [curve for at in run.curves.values() for curve in at.values()]
     few = len(run.curves) == 1 or all(curve.steps is None for curve in curves)
     numbered = any(part.isdecimal() for part in run.parts[-1])
     return few and not (run.source != "table" or run.seed is not None or run.config or numbered)
@@ -91,7 +92,7 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
             curves=curves,
             files=(*whole.files, *run.files),
             not_whole=tuple(dict.fromkeys((*whole.not_whole, *run.not_whole))),
-            told=tuple(dict.fromkeys((*whole.told, *run.told))),
+            remarks=tuple(dict.fromkeys((*whole.remarks, *run.remarks))),
         )
     yield whole
 
@@ -103,9 +104,9 @@ def _is_run(folder: Path) -> bool:
 
 
 def _differ(
-    one: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
+    curves: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
 ) -> bool:
     return any(
-        not np.array_equal(one[at].values, other[at].values, equal_nan=True)
-        for at in one.keys() & other.keys()
+        not np.array_equal(curves[at].values, other[at].values, equal_nan=True)
+        for at in curves.keys() & other.keys()
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ MOST_ROWS = 1_000_000
 MOST_CAUSES = 12
 """Causes of faults that one answer lists."""
 MOST_LISTED = 8
-"""Of several names those that a sentence says."""
+"""Names that a sentence lists; it counts the others."""
 
 SEEDS_COUNTED = (
     "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
@@ -68,13 +68,13 @@ def gathered(faults: list[LogError]) -> Iterator[None]:
 
 def raise_all(faults: Sequence[LogError]) -> None:
     """Raise all faults at once, the same cause once; return if there is none."""
-    places: dict[str, list[LogError]] = {}
-    for one in faults:
-        cause = re.sub(r"[\d.]+|'[^']*'|\"[^\"]*\"", "", one.text)
-        places.setdefault(cause, []).append(one)
+    by_cause: dict[str, list[LogError]] = {}
+    for fault in faults:
+        cause = re.sub(r"[\d.]+|'[^']*'|\"[^\"]*\"", "", fault.text)
+        by_cause.setdefault(cause, []).append(fault)
     lines = []
-    for same in places.values():
-        others = sorted({one.place for one in same} - {same[0].place})
+    for same in by_cause.values():
+        others = sorted({fault.place for fault in same} - {same[0].place})
         more = f" The same in {len(others)} more, such as {others[0]}." if others else ""
         lines.append(on_one_line(str(same[0]) + more, 1_200))
     if len(lines) > MOST_CAUSES:
@@ -97,8 +97,8 @@ def some(names: Sequence[str]) -> str:
 
 def of_columns(roles: Mapping[str, str]) -> str:
     """Return the end of a message: the columns of a table, each with its role."""
-    said = some([f"{column} ({role})" for column, role in roles.items()])
-    return f" Its columns: {said}." if roles else ""
+    listed = some([f"{column} ({role})" for column, role in roles.items()])
+    return f" Its columns: {listed}." if roles else ""
 
 
 class MisfitError(LogError):
@@ -122,6 +122,11 @@ class LogSource:
     parts: tuple[str, ...] = ()
     asked: Asked = field(default_factory=Asked)
     skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ending(self) -> str:
+        """The ending of the file's name, ``.csv`` for ``LOG.csv.gz``."""
+        return PurePath(self.path.name.lower().removesuffix(".gz")).suffix
 
     def builder(self, place: str = "") -> CurveBuilder:
         """Return a builder of curves that settles what is asked for."""
@@ -151,6 +156,11 @@ class Curve:
     fault: str | None = None
     emptied: tuple[int, ...] = ()
 
+    @property
+    def all_steps(self) -> frozenset[int]:
+        """The steps; empty if the log has none."""
+        return frozenset() if self.steps is None else frozenset(self.steps.tolist())
+
 
 Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
 """Tag -> coordinates -> curve."""
@@ -172,10 +182,10 @@ class LoggedRun:
         failed: True if its logger says that it did not finish.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
-        columns: of a table, its columns with the role that each was given.
-        seed_column: of a table without a column of seeds, the one that may be it.
-        told: what was read otherwise than it is written, in sentences.
-        patience: of a run with a best checkpoint, the evaluations that came after it.
+        columns: the columns of its table, each with the role that it was given.
+        seed_column: the column that may hold seeds, if none is called so.
+        remarks: what was read otherwise than it is written, in sentences.
+        patience: the evaluations that came after the best checkpoint, if there is one.
         stopped: how it is known that the run ended before its last step.
         early: how it is known that this was on purpose.
     """
@@ -194,10 +204,16 @@ class LoggedRun:
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     seed_column: str | None = None
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None
     early: str | None = None
+
+    def last_step(self, tags: Iterable[str]) -> int:
+        """Return the last step of the curves with these tags; 0 if they have none."""
+        curves = (curve for tag in tags for curve in self.curves[tag].values())
+        ends = [int(curve.steps.max()) for curve in curves if curve.steps is not None]
+        return max(ends, default=0)
 
 
 class _Point(NamedTuple):
@@ -220,7 +236,7 @@ class CurveBuilder:
     Attributes:
         file: the file that points come from, where a run has several.
         unstepped: what is said of several numbers without steps: what is there, and a way on.
-        told: what was settled on request.
+        remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
     """
 
@@ -231,7 +247,7 @@ class CurveBuilder:
         self._names: set[str] = set()
         self.file = ""
         self.unstepped = "no step; expected steps"
-        self.told: dict[str, None] = {}
+        self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
 
     def add(
@@ -250,7 +266,6 @@ class CurveBuilder:
         gathered.emptied.clear()
 
     def _of(self, tag: str, at: LoggedCoordinates) -> _Gathered:
-        """Return what is gathered of a tag at coordinates."""
         known = self._gathered.get((tag, at))
         if known is None:
             self._names.add(tag)
@@ -265,7 +280,7 @@ class CurveBuilder:
             gathered.emptied.append(step)
 
     def spoil(self, tag: str, fault: str, at: LoggedCoordinates) -> None:
-        """Note that a tag holds something that is no number; told if the tag is wanted."""
+        """Note that a tag holds no number, which is a fault if the tag is wanted."""
         gathered = self._of(tag, at)
         gathered.fault = gathered.fault or fault
 
@@ -277,7 +292,8 @@ class CurveBuilder:
             ]
             if len(kept) < len(gathered.points):
                 gathered.points = kept
-                self.told[f"restarted at step {step}: what was logged from there on holds"] = None
+                remark = f"restarted at step {step}: what was logged from there on holds"
+                self.remarks[remark] = None
 
     def all_steps(self) -> set[int]:
         """Return every step that any curve has."""
@@ -289,19 +305,22 @@ class CurveBuilder:
 
         A tag that was observed nowhere is one of them only if it is wanted.
         """
-        found: dict[str, dict[LoggedCoordinates, Curve]] = {}
-        there = {tag for (tag, _), one in self._gathered.items() if one.points or one.fault}
-        for (tag, at), one in self._gathered.items():
+        curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
+        there = {tag for (tag, _), own in self._gathered.items() if own.points or own.fault}
+        for (tag, at), gathered in self._gathered.items():
             if tag not in there and not self._asked.wants(tag):
                 continue
-            points, fault = (one.points, one.fault) if one.fault else self._settled(one.points)
+            points = gathered.points
+            fault = gathered.fault
+            if fault is None:
+                points, fault = self._settled(points)
             values = np.array([point.value for point in points], dtype=np.float64)
             numbers = [point.step for point in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
-            emptied = tuple(step for step in one.emptied if step > last)
-            found.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
-        return found
+            emptied = tuple(step for step in gathered.emptied if step > last)
+            curves.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
+        return curves
 
     def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
@@ -309,17 +328,17 @@ class CurveBuilder:
         lacking = len(steps) < len(points)
         unstepped = len(points) > 1 and (lacking or len(set(steps)) == 1)
         if unstepped and "steps" in self._asked.numbered:
-            self.told["points without steps are counted from 0 in the order of time"] = None
-            by_time = sorted(points, key=lambda one: one.when)
-            return [one._replace(step=place) for place, one in enumerate(by_time)], None
+            self.remarks["points without steps are counted from 0 in the order of time"] = None
+            by_time = sorted(points, key=lambda point: point.when)
+            return [point._replace(step=step) for step, point in enumerate(by_time)], None
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             return points, f"found {len(points)} numbers{where} with {self.unstepped}"
         if unstepped:
-            found = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
+            fault = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
             way = "let the mapping count the points in the order of time: `number: [steps]`"
-            return points, f"{found} they were logged without a step; expected it once. Or {way}"
+            return points, f"{fault} they were logged without a step; expected it once. Or {way}"
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
@@ -328,7 +347,7 @@ class CurveBuilder:
         return points, _out_of_order(points[wrong], points[wrong + 1])
 
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
-        self.told[f"where steps overlap, the {self._asked.overlap} points hold"] = None
+        self.remarks[f"where steps overlap, the {self._asked.overlap} points hold"] = None
         kept: list[int] = []
         for index, step in enumerate(steps):
             while self._asked.overlap == "later" and kept and steps[kept[-1]] >= step:
@@ -338,14 +357,15 @@ class CurveBuilder:
         return [points[index] for index in kept]
 
 
-def _out_of_order(one: _Point, other: _Point) -> str:
-    found = f"found step {other.step} after {one.step}; expected steps that increase"
-    if one.file != other.file:
-        found = f"found step {other.step} in '{other.file}' after step {one.step} in '{one.file}'"
-        found = f"{found}; expected once"
-    elif one.step == other.step:
-        found = f"found step {one.step} a second time; expected it once"
-    return f"{found}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
+def _out_of_order(earlier: _Point, later: _Point) -> str:
+    fault = f"found step {later.step} after {earlier.step}; expected steps that increase"
+    if earlier.file != later.file:
+        after = f"after step {earlier.step} in '{earlier.file}'"
+        fault = f"found step {later.step} in '{later.file}' {after}"
+        fault = f"{fault}; expected once"
+    elif earlier.step == later.step:
+        fault = f"found step {earlier.step} a second time; expected it once"
+    return f"{fault}. Say which points hold, in the mapping: `overlap: later`, or `earlier`"
 
 
 def number_of(value: Any) -> float | None:
@@ -362,7 +382,7 @@ def number_of(value: Any) -> float | None:
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:
     """Return coordinates as they are compared: "1" and 1.0 are the same one."""
-    numbers = {axis: number_of(one) for axis, one in at.items()}
+    numbers = {axis: number_of(coordinate) for axis, coordinate in at.items()}
     return frozenset(
         (axis, str(at[axis]).strip() if number is None or number != number else number)
         for axis, number in numbers.items()

@@ -82,10 +82,15 @@ class LoggedQuantity(StrictModel):
         return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
 
     @property
+    def formula(self) -> str:
+        """The tag or the expression."""
+        return self.tag or self.expression or ""
+
+    @property
     def words(self) -> str:
         """The tag or formula, with the meaning of each short name."""
-        where = "; ".join(f"{one} is '{tag}'" for one, tag in self.let.items())
-        return ", where ".join(filter(None, [self.tag or self.expression, where]))
+        where = "; ".join(f"{name} is '{tag}'" for name, tag in self.let.items())
+        return ", where ".join(filter(None, [self.formula, where]))
 
 
 class RunRule(StrictModel):
@@ -95,7 +100,7 @@ class RunRule(StrictModel):
     """A run's name, with * for any characters."""
     experiment: Name | None = None
     settings: dict[Name, SettingValue] | None = None
-    """Of a control: the settings that the audit gives it; {} for the experiment itself."""
+    """The settings that the audit gives a control; {} for the experiment itself."""
     seed: _Seed | None = None
     status: Literal["completed", "diverged"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early."""
@@ -152,12 +157,12 @@ class MappingFile(StrictModel):
 
     def rule(self, run: str) -> RunRule | None:
         """Return the rule for a run of this name, with what rules of the run alone add to it."""
-        matching = [one for one in self.runs if one.matches(run)]
-        of_role = [one for one in matching if not one.is_of_run][:1]
+        matching = [rule for rule in self.runs if rule.matches(run)]
+        of_role = [rule for rule in matching if not rule.is_of_run][:1]
         stated: dict[str, Any] = {}
-        for one in matching:
-            if one.is_of_run or one in of_role:
-                stated = {**one.model_dump(include=one.model_fields_set), **stated}
+        for rule in matching:
+            if rule.is_of_run or rule in of_role:
+                stated = {**rule.model_dump(include=rule.model_fields_set), **stated}
         return RunRule(**stated) if matching else None
 
 
@@ -184,7 +189,7 @@ def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
         ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
     """
     if (plain := unicodedata.normalize("NFKC", formula)) != formula:
-        odd = next((one for one in formula if one not in plain), formula)
+        odd = next((character for character in formula if character not in plain), formula)
         raise ExpressionError(f"the character {odd!r}, which Python would read as another")
     try:
         with warnings.catch_warnings():
@@ -214,20 +219,20 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
-            one = _value(series, lookup)
-            values = np.asarray(one.values if one.steps is None else FUNCTIONS[name](one.values))
-            return Curve("", one.steps if values.ndim else None, values)
+            part = _value(series, lookup)
+            values = np.asarray(part.values if part.steps is None else FUNCTIONS[name](part.values))
+            return Curve("", part.steps if values.ndim else None, values)
         case _:
-            found = type(getattr(node, "op", node)).__name__
+            refused = type(getattr(node, "op", node)).__name__
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found = f"the function '{node.func.id}'"
+                refused = f"the function '{node.func.id}'"
             allowed = f"names, + - * / ** and {', '.join(FUNCTIONS)} of one series"
-            text = f"{found} in a formula; allowed are numbers below 1e308, {allowed}"
+            text = f"{refused} in a formula; allowed are numbers below 1e308, {allowed}"
             raise ExpressionError(text)
     stepped = [part.steps for part in parts if part.steps is not None]
-    if not all(np.array_equal(stepped[0], one) for one in stepped):
+    if not all(np.array_equal(stepped[0], steps) for steps in stepped):
         odd = np.setxor1d(stepped[0], stepped[-1])
         text = f"series of {len(stepped[0])} and {len(stepped[-1])} steps in one formula; step"
         raise ExpressionError(f"{text} {odd[0] if odd.size else '?'} is in one only")
-    values = _OPERATORS[type(op)](*(one.values for one in parts))
+    values = _OPERATORS[type(op)](*(part.values for part in parts))
     return Curve("", stepped[0] if stepped else None, np.asarray(values))

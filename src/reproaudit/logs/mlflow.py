@@ -41,7 +41,7 @@ def _run(
         builder.curves(),
         files=tuple(files),
         config=config,
-        told=tuple(builder.told),
+        remarks=tuple(builder.remarks),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
         failed=status in ("FAILED", "KILLED"),
     )
@@ -56,7 +56,7 @@ def _is_deleted(source: LogSource, stage: Any) -> bool:
 
 def is_store_run(folder: Path) -> bool:
     """Return True if a folder looks like a run of the file store; MLflow's models do, too."""
-    return sum((folder / one).exists() for one in ("meta.yaml", "metrics", "params")) >= 2
+    return sum((folder / name).exists() for name in ("meta.yaml", "metrics", "params")) >= 2
 
 
 def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
@@ -77,13 +77,13 @@ def read_store_run(source: LogSource) -> Iterator[LoggedRun]:
         return
     metrics = dict(_entries(source.path / "metrics"))
     builder = source.builder()
-    for tag, one in metrics.items():
-        _metric(tag, one, f"{name}/metrics/{tag}", builder)
+    for tag, metric in metrics.items():
+        _metric(tag, metric, f"{name}/metrics/{tag}", builder)
     config = {
-        key: read_log_text(one, f"{name}/params/{key}", 2**20)
-        for key, one in _entries(source.path / "params")
+        key: read_log_text(param, f"{name}/params/{key}", 2**20)
+        for key, param in _entries(source.path / "params")
     }
-    tagged = source.path / "tags" / "mlflow.runName"  # of versions that have it nowhere else
+    tagged = source.path / "tags" / "mlflow.runName"  # some versions have it nowhere else
     kept = read_log_text(tagged, f"{name}/tags", 2**20) if tagged.is_file() else ""
     if title := str(meta.get("run_name") or kept).strip():
         above, slash, own = name.rpartition("/")
@@ -114,11 +114,13 @@ def _metric(tag: str, file: Path, place: str, builder: CurveBuilder) -> None:
     text = read_log_text(file, place)
     if text and not text.endswith("\n"):
         raise LogError(place, "found the last line cut off; expected whole lines. Copy it again.")
-    for number, line in enumerate(text.splitlines(), start=1):
+    for line_number, line in enumerate(text.splitlines(), start=1):
         matched = _LINE.fullmatch(line)
         value = number_of(matched.group(2)) if matched else None
         if matched is None or value is None:
-            raise LogError(f"{place}:{number}", "found no line 'time value step'; expected one.")
+            raise LogError(
+                f"{place}:{line_number}", "found no line 'time value step'; expected one."
+            )
         when, _, step = matched.groups(default="0")
         builder.add(tag, int(step), value, when=float(when))
 
@@ -156,11 +158,11 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
             raise LogError(source.name, text)
     columns = "run_uuid, name, status, lifecycle_stage"
     runs = database.execute(f"SELECT {columns} FROM runs ORDER BY start_time, run_uuid").fetchall()
-    found: dict[str, LoggedRun] = {}
+    by_name: dict[str, LoggedRun] = {}
     for run_id, called, status, stage in runs:
         title = str(called or run_id)
         name = f"{source.name}/{title}"
-        name = f"{name} ({str(run_id)[:12]})" if name in found else name
+        name = f"{name} ({str(run_id)[:12]})" if name in by_name else name
         named = replace(source, name=name, parts=(*source.parts[:-1], title))
         if _is_deleted(named, stage):
             continue
@@ -177,5 +179,5 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
             number = math.nan if is_nan else number
             builder.add(str(key), step, number, when=number_of(when) or 0.0)
         params = database.execute(f"SELECT key, value FROM params {of_run}", (run_id,))
-        found[name] = _run(named, [source.path], builder, dict(params), status)
-    return list(found.values())
+        by_name[name] = _run(named, [source.path], builder, dict(params), status)
+    return list(by_name.values())

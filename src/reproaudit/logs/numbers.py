@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +29,7 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.rows import Table, delimiter_of, refuse_large
 
-_ELSEWHERE = re.compile(r"(?i)tag|value|_step|wall time|.*__min")
+_ELSEWHERE = re.compile(r"(?i)_step|wall time|.*__min")
 """Columns of tables that have more to them than numbers."""
 
 _Rows = NDArray[np.float64]
@@ -39,30 +39,32 @@ _Rows = NDArray[np.float64]
 def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | None:
     """Return the runs of a table that was handed in and holds numbers alone; None of another.
 
-    Args:
-        source: the file, named as its run.
-        text: what it holds.
-        usual: the delimiter of cells, unless another fits better.
+    Its cells are delimited as `usual`, unless another delimiter fits better.
     """
     refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)
     head, _, body = text.partition("\n")
     columns = tuple(cell.strip() for cell in head.split(delimiter))
-    form = form_of(source, Table(columns, ())) if _is_plain(columns) else None
     asked = source.asked
-    if not asked.plain or asked.numbered or form is None or form.like_seeds is not None:
+    if not asked.plain or asked.numbered or not _is_plain(columns):
+        return None
+    form = form_of(source, Table(columns, ()))
+    if form.like_seeds is not None or form.column("tag") is not None:
         return None
     rows = _numbers(body, delimiter, len(columns))
     if rows is None or not _is_counted(rows, columns, form):
         return None
     runs: list[LoggedRun] = []
-    for number, (seed, own) in enumerate(_by_seed(rows, columns, form), 1):
-        refuse_beyond(MOST_LOGGED_RUNS, number, "runs", source.name)
+    seed_column = form.column("seed")
+    by_seed = _grouped(rows, [] if seed_column is None else [columns.index(seed_column)])
+    for count, (seeds, own) in enumerate(by_seed, 1):
+        refuse_beyond(MOST_LOGGED_RUNS, count, "runs", source.name)
         curves = _curves(source.name, own, columns, form)
         if curves is None:
             return None
-        known = {"columns": form.words, "step": form.column("step")}
+        seed = int(seeds[0]) if seeds else None
         run = source if seed is None else replace(source, name=f"{source.name} (seed {seed})")
+        known = {"columns": form.words, "step": form.column("step")}
         runs.append(run.run("table", curves, seed=seed, **known))
     return runs
 
@@ -74,13 +76,13 @@ def _is_plain(columns: tuple[str, ...]) -> bool:
         and len(columns) <= MOST_LOGGED_NAMES
         and len(set(columns)) == len(columns)
         and not columns[0].startswith("#")
-        and not any('"' in one or _ELSEWHERE.fullmatch(one) for one in columns)
-        and any(number_of(one) is None for one in columns)
+        and not any('"' in column or _ELSEWHERE.fullmatch(column) for column in columns)
+        and any(number_of(column) is None for column in columns)
     )
 
 
 def _numbers(body: str, delimiter: str, width: int) -> _Rows | None:
-    """The rows below the header; None if they hold anything but numbers and empty cells."""
+    """Return the rows below the header; None if they hold anything but numbers and empty cells."""
     gap = re.escape(delimiter)
     has_gaps = re.search(rf"(?m){gap}(?={gap}|\r?$)|^{gap}", body) is not None
     if has_gaps and "nan" in body.lower():
@@ -106,60 +108,41 @@ def _is_counted(rows: _Rows, columns: tuple[str, ...], form: TableForm) -> bool:
         whole = (numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= most)
         if not whole.all():
             return False
-    places = rows[:, [columns.index(one) for one in form.named("axis").values()]]
-    return not np.isnan(places).any()
+    coordinates = rows[:, [columns.index(column) for column in form.named("axis").values()]]
+    return not np.isnan(coordinates).any()
 
 
-def _by_seed(
-    rows: _Rows, columns: tuple[str, ...], form: TableForm
-) -> Iterator[tuple[int | None, _Rows]]:
-    """Yield the rows of each seed, in the order in which seeds come."""
-    column = form.column("seed")
-    if column is None:
-        yield None, rows
+def _grouped(rows: _Rows, positions: Sequence[int]) -> Iterator[tuple[list[float], _Rows]]:
+    """Yield what some columns hold, and the rows that hold it, in the order in which it comes."""
+    if not positions:
+        yield [], rows
         return
-    for seed, own in _alike(rows[:, columns.index(column)], rows):
-        yield int(seed), own
-
-
-def _alike(values: NDArray[np.float64], rows: _Rows) -> Iterator[tuple[float, _Rows]]:
-    """Yield the rows of each value, in the order in which values come."""
-    found, first, which = np.unique(values, return_index=True, return_inverse=True)
-    sizes = np.bincount(which, minlength=len(found))
+    cells, first, which = np.unique(
+        rows[:, positions], axis=0, return_index=True, return_inverse=True
+    )
+    which = which.ravel()
+    sizes = np.bincount(which, minlength=len(cells))
     parts = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
-    for place in np.argsort(first):
-        yield float(found[place]), rows[parts[place]]
+    for group in np.argsort(first):
+        yield cells[group].tolist(), rows[parts[group]]
 
 
 def _curves(
     place: str, rows: _Rows, columns: tuple[str, ...], form: TableForm
 ) -> dict[str, dict[LoggedCoordinates, Curve]] | None:
-    """The curves of one run; None if its steps do not increase."""
+    """Return the curves of one run; None if its steps do not increase."""
     measured = form.named("measurement")
+    axes = form.named("axis")
     step = form.column("step")
-    found: dict[str, dict[LoggedCoordinates, Curve]] = {name: {} for name in measured}
-    for at, own in _by_axes(rows, columns, form):
+    curves: dict[str, dict[LoggedCoordinates, Curve]] = {name: {} for name in measured}
+    for coordinates, own in _grouped(rows, [columns.index(column) for column in axes.values()]):
+        at = coordinates_of(dict(zip(axes, coordinates, strict=True)))
         steps = None if step is None else own[:, columns.index(step)].astype(np.int64)
         if len(own) > 1 and (steps is None or not (np.diff(steps) > 0).all()):
             return None
         for name, column in measured.items():
-            values = own[:, columns.index(column)]
-            found[name][coordinates_of(at)] = _curve(place, steps, values)
-    return {name: at for name, at in found.items() if any(len(one.values) for one in at.values())}
-
-
-def _by_axes(
-    rows: _Rows, columns: tuple[str, ...], form: TableForm
-) -> Iterator[tuple[dict[str, float], _Rows]]:
-    """Yield the rows at each place along all axes, in the order in which places come."""
-    axes = form.named("axis")
-    if not axes:
-        yield {}, rows
-        return
-    places = rows[:, [columns.index(column) for column in axes.values()]]
-    found, which = np.unique(places, axis=0, return_inverse=True)
-    for one, own in _alike(which.ravel().astype(float), rows):
-        yield dict(zip(axes, found[int(one)].tolist(), strict=True)), own
+            curves[name][at] = _curve(place, steps, own[:, columns.index(column)])
+    return {name: at for name, at in curves.items() if any(len(c.values) for c in at.values())}
 
 
 def _curve(place: str, steps: NDArray[np.int64] | None, values: NDArray[np.float64]) -> Curve:

@@ -69,12 +69,12 @@ def parse_json(data: str, place: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in values:
             raise ValueError(f"the name {name[:40]!r} stands twice in one object")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def parse_yaml(text: str, place: str) -> Any:
@@ -82,16 +82,16 @@ def parse_yaml(text: str, place: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, OverflowError, LookupError, AttributeError) as error:
-        said = f"text that is no plain YAML ({getattr(error, 'problem', None) or error})"
+        fault = f"text that is no plain YAML ({getattr(error, 'problem', None) or error})"
         mark = getattr(error, "problem_mark", None)
         place += f":{mark.line + 1}" if mark is not None else ""
     except RecursionError:
-        said = "YAML nested too deeply"
-    raise LogError(place, f"found {said}; expected plain YAML.")
+        fault = "YAML nested too deeply"
+    raise LogError(place, f"found {fault}; expected plain YAML.")
 
 
 MAX_BITS = 10_000
-"""Of a whole number; Python does not write out many more."""
+"""Bits of a whole number; Python does not write out many more."""
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: Any = (_PARSER,) if issubclass(_PARSER, Composer) else (Composer, _PARSER)
 _TUPLE = "tag:yaml.org,2002:python/tuple"
@@ -111,8 +111,8 @@ class _Loader(*_BASES):  # type: ignore[misc]
     def compose_node(self, parent: yaml.Node | None, index: int) -> Any:
         if self.check_event(yaml.AliasEvent):  # aliases of aliases multiply without end
             event = self.peek_event()
-            said = f"found the alias *{event.anchor}; expected the value itself"
-            raise yaml.MarkedYAMLError(problem=said, problem_mark=event.start_mark)
+            fault = f"found the alias *{event.anchor}; expected the value itself"
+            raise yaml.MarkedYAMLError(problem=fault, problem_mark=event.start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:
@@ -120,8 +120,8 @@ class _Loader(*_BASES):  # type: ignore[misc]
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    said = f"the name '{key.value[:40]}' stands twice"
-                    raise yaml.MarkedYAMLError(problem=said, problem_mark=key.start_mark)
+                    fault = f"the name '{key.value[:40]}' stands twice"
+                    raise yaml.MarkedYAMLError(problem=fault, problem_mark=key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -157,22 +157,22 @@ def unpack(file: Path, place: str, into: Path) -> list[str]:
     size = 0
     try:
         with open_log(file, place) as handle, zipfile.ZipFile(handle) as archive:
-            for one in archive.infolist():
-                size += one.file_size
-                path = PurePosixPath(one.filename.replace("\\", "/"))
+            for member in archive.infolist():
+                size += member.file_size
+                path = PurePosixPath(member.filename.replace("\\", "/"))
                 if path.is_absolute() or ".." in path.parts:
-                    text = f"found the path '{one.filename[:200]}', which leads out of it"
+                    text = f"found the path '{member.filename[:200]}', which leads out of it"
                     raise LogError(place, f"{text}; expected none. Unpack it, and import that.")
                 if size > MAX_UNPACKED_BYTES:
                     text = f"found more than {MAX_UNPACKED_BYTES:,} bytes unpacked; expected fewer"
                     raise LogError(place, f"{text}. Unpack it, and import that.")
-                if stat.S_ISLNK(one.external_attr >> 16):
-                    links.append(one.filename)
+                if stat.S_ISLNK(member.external_attr >> 16):
+                    links.append(member.filename)
                     continue
-                made = time.mktime((*one.date_time, 0, 0, -1))
-                unpacked = archive.extract(one, into)
-                if unpacked in seen and not one.is_dir():
-                    text = f"found '{one.filename[:200]}' twice in it; expected each file once"
+                made = time.mktime((*member.date_time, 0, 0, -1))
+                unpacked = archive.extract(member, into)
+                if unpacked in seen and not member.is_dir():
+                    text = f"found '{member.filename[:200]}' twice in it; expected each file once"
                     raise LogError(place, f"{text}. Pack the right one alone.")
                 seen.add(unpacked)
                 os.utime(unpacked, (made, made))

@@ -1,6 +1,7 @@
 """Rows with named cells, out of CSV in its dialects, and why they may not be all that was logged.
 
-What is read otherwise than it is written (a repeated header, decimal commas, comments) is told.
+What is read otherwise than it is written (a repeated header, decimal commas, comments) becomes a
+remark.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 
 MOST_IN_LINE = 2**22
-"""Characters: of ten thousand columns, four hundred each."""
+"""Characters in a line: four hundred for each of ten thousand columns."""
 
 WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws unless it is told otherwise."""
+"""The rows that W&B's ``run.history()`` draws by default."""
 RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps unless it is told otherwise."""
+"""The points of a series that TensorBoard keeps by default."""
 _WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
@@ -49,7 +50,7 @@ class Table:
     Attributes:
         columns: the names, in order.
         rows: line and cells of each row.
-        told: what was read otherwise than it is written.
+        remarks: what was read otherwise than it is written.
         alone: True of a JSON object: its numbers are of the end of a run.
         logger: who wrote it.
         ending: what is known of a run's end, as fields of `LoggedRun`.
@@ -57,7 +58,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[int, TableRow]]
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     alone: bool = False
     logger: str = "table"
     ending: Mapping[str, Any] = field(default_factory=dict)
@@ -75,15 +76,15 @@ def is_observed(cell: Any) -> bool:
 
 def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
-    lines = [one for one in text[:20_000].splitlines()[:20] if one.strip()]
-    plain = [one for one in lines if not one.lstrip().startswith("#")]
+    lines = [line for line in text[:20_000].splitlines()[:20] if line.strip()]
+    plain = [line for line in lines if not line.lstrip().startswith("#")]
     if len(plain) > 2:  # the last may be cut off
         lines = lines[: lines.index(plain[-1])]
     try:
         table = csv_table("\n".join(lines), "", "\t")
     except LogError:
         return False
-    named = len(table.columns) > 1 and all(number_of(one) is None for one in table.columns)
+    named = len(table.columns) > 1 and all(number_of(column) is None for column in table.columns)
     return (
         named
         and bool(table.rows)
@@ -94,14 +95,14 @@ def is_table(text: str) -> bool:
 def delimiter_of(text: str, usual: str) -> str:
     """Return the delimiter of a table's cells: the usual, unless another fits better."""
     lines = text[:100_000].splitlines()
-    first = [one for one in lines if one.strip() and not one.lstrip().startswith("#")]
-    for one in (usual, *_DELIMITERS):
+    first = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    for delimiter in (usual, *_DELIMITERS):
         try:
-            counts = {len(row) for row in csv.reader(first[:2], delimiter=one)}
+            counts = {len(row) for row in csv.reader(first[:2], delimiter=delimiter)}
         except csv.Error:
             continue
         if len(counts) == 1 and counts != {1}:
-            return one
+            return delimiter
     return usual
 
 
@@ -131,16 +132,16 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    found = list(_csv_rows(reader, name))
-    comments = [cells for _, cells in found if cells[0].lstrip().startswith("#")]
-    plain = [one for one in found if not one[1][0].lstrip().startswith("#")]
+    lines = list(_csv_rows(reader, name))
+    comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
+    plain = [row for row in lines if not row[1][0].lstrip().startswith("#")]
     header = _header(comments, plain, name)
-    told = [f"{len(comments)} lines of comments were passed over"] if comments else []
+    remarks = [f"{len(comments)} lines of comments were passed over"] if comments else []
     rows: list[tuple[int, list[str]]] = []
     for line, cells in plain:
         if [cell.strip() for cell in cells] == header:
             if rows:
-                told.append(f"line {line} repeats the header and was passed over")
+                remarks.append(f"line {line} repeats the header and was passed over")
             continue
         if len(cells) != len(header):
             cut = "The file may be cut off: copy it again."
@@ -149,9 +150,9 @@ def csv_table(text: str, name: str, usual: str) -> Table:
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
     if delimiter != "," and (example := _point_decimals(rows, name)):
-        told.append(f"numbers have decimal commas, such as {example}")
+        remarks.append(f"numbers have decimal commas, such as {example}")
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
-    return Table(tuple(header), named, tuple(told))
+    return Table(tuple(header), named, tuple(remarks))
 
 
 def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -167,19 +168,19 @@ def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
 def _header(
     comments: Sequence[list[str]], plain: Sequence[tuple[int, list[str]]], name: str
 ) -> list[str]:
-    """Return the names of the columns: of the first row, or of a comment above bare numbers."""
+    """Return the names of the columns, from the first row or a comment above bare numbers."""
     if not plain:
         raise LogError(f"{name}:1", "found 0 columns; expected a header.")
     header = [cell.strip() for cell in plain[0][1]]
     refuse_beyond(MOST_LOGGED_NAMES, len(header), "columns", name)
     if all(number_of(cell) is not None for cell in header):
         if not comments or len(comments[-1]) != len(header):
-            found = f"found numbers ({', '.join(header[:4])}) in the first row"
-            text = f"{found}; expected the names of the columns. Write them above."
+            fault = f"found numbers ({', '.join(header[:4])}) in the first row"
+            text = f"{fault}; expected the names of the columns. Write them above."
             raise LogError(f"{name}:{plain[0][0]}", text)
         header = [cell.strip().lstrip("#").strip() for cell in comments[-1]]
     counts = Counter(header)
-    if twice := next((one for one in header if one and counts[one] > 1), None):
+    if twice := next((column for column in header if column and counts[column] > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
     return header
 
@@ -188,13 +189,13 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     """Write decimal commas as points, in place; return the first number that had a comma."""
     example = next((c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)), None)
     for line, cells in rows if example else ():
-        for place, cell in enumerate(cells):
+        for position, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):
-                found = f"found '{cell}' in a table whose other numbers have decimal commas"
+                fault = f"found '{cell}' in a table whose other numbers have decimal commas"
                 way = "Write all numbers with a point."
-                raise LogError(f"{name}:{line}", f"{found}; expected one decimal mark. {way}")
+                raise LogError(f"{name}:{line}", f"{fault}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
-                cells[place] = cell.replace(",", ".")
+                cells[position] = cell.replace(",", ".")
     return example and example.strip()
 
 
@@ -207,22 +208,22 @@ def aggregated(table: Table, apart: str | None) -> str | None:
     for line, row in table.rows:
         for column, cell in row.items():
             if isinstance(cell, str) and _WITH_DEVIATION.fullmatch(cell):
-                found = f"found '{cell.strip()}' under '{column}' in line {line}"
-                return f"{found}, a mean with a deviation; {wanted}"
+                fault = f"found '{cell.strip()}' under '{column}' in line {line}"
+                return f"{fault}, a mean with a deviation; {wanted}"
     if apart is not None:
         return None
-    means = {m.group(1) + m.group(3): one for one in table.columns if (m := _MEAN.fullmatch(one))}
-    for one in table.columns:
-        matched = _DEVIATION.fullmatch(one)
+    means = {m[1] + m[3]: column for column in table.columns if (m := _MEAN.fullmatch(column))}
+    for column in table.columns:
+        matched = _DEVIATION.fullmatch(column)
         if matched and (mean := means.get(matched.group(1) + matched.group(3))):
-            return f"found means and deviations ('{mean}', '{one}'); {wanted}"
+            return f"found means and deviations ('{mean}', '{column}'); {wanted}"
     return None
 
 
 def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
     """Tell why the rows of an export are not all that was logged."""
     columns = table.columns
-    for line, row in table.rows if any(one.endswith("__MIN") for one in columns) else ():
+    for line, row in table.rows if any(column.endswith("__MIN") for column in columns) else ():
         for column, cell in row.items():
             most = number_of(row.get(f"{column.removesuffix('__MIN')}__MAX"))
             if column.endswith("__MIN") and is_observed(cell) and number_of(cell) != most:
@@ -232,7 +233,7 @@ def sampled(table: Table, runs: Iterable[CurveBuilder]) -> tuple[str, ...]:
                 )
     if "Wall time" not in columns and "_step" not in columns:
         return ()
-    longest = max((sorted(one.all_steps()) for one in runs), key=len)
+    longest = max((sorted(run.all_steps()) for run in runs), key=len)
     if "Wall time" in columns and len(longest) >= RESERVOIR:
         return (
             f"exported from TensorBoard's page, which keeps a random {RESERVOIR} points of "

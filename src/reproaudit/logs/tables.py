@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reproaudit.logs.columns import TableForm, chart_parts, form_of
-from reproaudit.logs.configurations import is_own, plain_value, seed_ways
+from reproaudit.logs.configurations import plain_value, seed_ways
 from reproaudit.logs.documents import json_table
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
@@ -29,6 +29,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
+from reproaudit.logs.names import is_own
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -48,22 +49,19 @@ _ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeed
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     """Read the runs of CSV, TSV, JSON or JSON lines, in a file of any name; none of another text.
 
-    Args:
-        source: the file, named as its run.
-        place: what messages call the file, if not as its run.
+    Messages call the file `place`, if not as its run.
     """
     place = place or source.name
     text = read_log_text(source.path, place)
-    kind = source.path.name.lower().removesuffix(".gz").rpartition(".")[2]
     table: Table | None = None
-    if kind in ("csv", "tsv"):
-        usual = "," if kind == "csv" else "\t"
+    if source.ending in (".csv", ".tsv"):
+        usual = "," if source.ending == ".csv" else "\t"
         numbers = number_runs(source, text, usual)
         if numbers is not None:
             return numbers
         table = csv_table(text, place, usual)
-    elif kind in ("json", "jsonl") or text.lstrip().startswith("{"):
-        table = json_table(source.path, text, place)
+    elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
+        table = json_table(source, text, place)
     elif is_table(text):
         table = csv_table(text, place, "\t")
     if table is None:
@@ -83,8 +81,6 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
 
 @dataclass(frozen=True)
 class _Key:
-    """What tells the runs of a table apart."""
-
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
@@ -99,7 +95,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
     same = set(first)
-    unlike = {one for each in others for one in each if one not in same}
+    unlike = {setting for each in others for setting in each if setting not in same}
     varied = {name for name, _ in unlike if not is_own(name)}
     for key, builder in builders.items():
         named = source
@@ -119,13 +115,12 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
-            told=(*table.told, *builder.told),
+            remarks=(*table.remarks, *builder.remarks),
             **table.ending,
         )
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    """Return the curves of each run of a table."""
     lacks = not any(map(form.column, ("seed", "run", "step")))
     numbered = lacks and "seeds" in source.asked.numbered
     axes = form.named("axis")
@@ -133,13 +128,13 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     same = {
-        name: next((row[one] for _, row in table.rows if is_said(row.get(one))), None)
-        for name, one in form.named("setting").items()
+        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
+        for name, column in form.named("setting").items()
     }
     apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
         key = _key(f"{source.name}:{line}", row, form, same)
-        at = coordinates_of({axis: row[one] for axis, one in axes.items() if one in row})
+        at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
@@ -148,7 +143,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
             if numbered:
-                builders[key].told[SEEDS_COUNTED] = None
+                builders[key].remarks[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
         state = str(row.get(status) or "").strip() if status else ""
@@ -162,7 +157,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
     run = form.column("run")
     seed = form.column("seed")
-    stated = ((name, row.get(one)) for name, one in form.named("setting").items())
+    stated = ((name, row.get(column)) for name, column in form.named("setting").items())
     return _Key(
         str(row.get(run) or "").strip() if run else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
@@ -212,9 +207,9 @@ def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int
         return None
     number = number_of(value)
     if number is None or not number.is_integer():
-        found = f"found the {column} {str(value)[:40]!r}; expected a whole number"
+        fault = f"found the {column} {str(value)[:40]!r}; expected a whole number"
         way = "say under `columns` in the mapping which is which."
-        raise LogError(place, f"{found}. If the column is something else, {way}")
+        raise LogError(place, f"{fault}. If the column is something else, {way}")
     if is_seed and not 0 <= number < 2**32:
         raise LogError(place, f"found the {column} {number:g}; expected one from 0 to 2^32 - 1.")
     return int(number)

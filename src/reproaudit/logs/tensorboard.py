@@ -30,54 +30,54 @@ class _Message:
 
     def __init__(self, data: bytes) -> None:
         self._fields: dict[int, list[int | bytes]] = {}
-        for number, value in _fields(data):
-            self._fields.setdefault(number, []).append(value)
+        for field, value in _fields(data):
+            self._fields.setdefault(field, []).append(value)
 
-    def parts(self, number: int) -> list[bytes]:
+    def parts(self, field: int) -> list[bytes]:
         """Everything under a number that is no varint, as bytes."""
-        found = self._fields.get(number, [])
-        if any(isinstance(one, int) for one in found):
+        values = self._fields.get(field, [])
+        if any(isinstance(value, int) for value in values):
             raise ValueError("found a whole number; expected something else")
-        return [one for one in found if isinstance(one, bytes)]
+        return [value for value in values if isinstance(value, bytes)]
 
-    def last(self, number: int) -> bytes:
-        return b"".join(self.parts(number)[-1:])
+    def last(self, field: int) -> bytes:
+        return b"".join(self.parts(field)[-1:])
 
-    def message(self, number: int) -> _Message:
-        return _Message(self.last(number))
+    def message(self, field: int) -> _Message:
+        return _Message(self.last(field))
 
-    def text(self, number: int) -> str:
-        return self.last(number).decode("utf-8", errors="replace")
+    def text(self, field: int) -> str:
+        return self.last(field).decode("utf-8", errors="replace")
 
-    def whole(self, number: int) -> int:
+    def whole(self, field: int) -> int:
         """An int64; 0 if absent."""
-        value = self._fields.get(number, [0])[-1]
+        value = self._fields.get(field, [0])[-1]
         if not isinstance(value, int):
             raise ValueError("found bytes; expected a whole number")
         return value - (1 << 64) if value >= 1 << 63 else value
 
-    def real(self, number: int, form: str) -> float:
+    def real(self, field: int, layout: str) -> float:
         """A float, or a double; 0 if absent."""
-        return float(struct.unpack(form, self.last(number) or bytes(struct.calcsize(form)))[0])
+        return float(struct.unpack(layout, self.last(field) or bytes(struct.calcsize(layout)))[0])
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
-        number = key >> 3
-        kind = key & 7
-        if number == 0 or kind not in (_VARINT, _BYTES, *_FIXED):
-            raise ValueError(f"found field {number} of wire type {kind}")
-        size = _FIXED.get(kind, 0)
+        field = key >> 3
+        wire_type = key & 7
+        if field == 0 or wire_type not in (_VARINT, _BYTES, *_FIXED):
+            raise ValueError(f"found field {field} of wire type {wire_type}")
+        size = _FIXED.get(wire_type, 0)
         if size == 0:
             size, at = _varint(message, at)
-        if kind == _VARINT:
-            yield number, size
+        if wire_type == _VARINT:
+            yield field, size
             continue
         if size > len(message) - at:
             raise ValueError(f"found a field of {size} bytes where {len(message) - at} are left")
-        yield number, message[at : at + size]
+        yield field, message[at : at + size]
         at += size
 
 
@@ -101,8 +101,8 @@ _CUT_OFF = (
 _DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file again."
 
 
-_FORMS = {1: ("<f", 5), 2: ("<d", 6)}
-"""By a tensor's dtype: the form of the bytes, and the field that lists numbers one by one."""
+_LAYOUTS = {1: ("<f", 5), 2: ("<d", 6)}
+"""By a tensor's dtype: the layout of the bytes, and the field that lists numbers one by one."""
 
 
 def is_event_file(name: str) -> bool:
@@ -127,12 +127,12 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
                 text = f"found a record that cannot be read ({error})."
                 raise LogError(f"{place} at byte {at}", text) from None
     curves = reader.builder.curves()
-    single = all(len(one.values) <= 1 for at in curves.values() for one in at.values())
+    single = all(len(curve.values) <= 1 for at in curves.values() for curve in at.values())
     if reader.has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
-        told = tuple(reader.builder.told)
-        yield source.run("TensorBoard", curves, files=in_order, told=told)
+        remarks = tuple(reader.builder.remarks)
+        yield source.run("TensorBoard", curves, files=in_order, remarks=remarks)
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
@@ -160,7 +160,7 @@ def _is_damaged(data: bytes, checksum: bytes) -> bool:
 def _crc_table() -> list[int]:
     table = list(range(256))
     for _ in range(8):
-        table = [(one >> 1) ^ 0x82F63B78 if one & 1 else one >> 1 for one in table]
+        table = [(crc >> 1) ^ 0x82F63B78 if crc & 1 else crc >> 1 for crc in table]
     return table
 
 
@@ -205,6 +205,8 @@ def _scalar_tensor(tensor: _Message) -> float | None:
 
     Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6.
     """
-    form, listed = _FORMS.get(tensor.whole(1), ("", 0))
+    layout, listed = _LAYOUTS.get(tensor.whole(1), ("", 0))
     data = tensor.last(4) or tensor.last(listed)
-    return struct.unpack(form, data)[0] if form and len(data) == struct.calcsize(form) else None
+    return (
+        struct.unpack(layout, data)[0] if layout and len(data) == struct.calcsize(layout) else None
+    )

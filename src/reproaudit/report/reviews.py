@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from reproaudit.audit.review import Dispute, Note, version_of
-from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.words import Namer
+from reproaudit.audit.review import Dispute, version_of
+from reproaudit.formats.names import Namer
+from reproaudit.formats.scorecard import HeadNote, Scorecard
 
 
 def decisions(card: Scorecard) -> list[str]:
@@ -47,11 +47,11 @@ def opinions(card: Scorecard) -> list[str]:
     return found
 
 
-def note_words(card: Scorecard, note: Note) -> str:
+def note_words(note: HeadNote) -> str:
     """Return whose opinion a note is, from when, and whether claims or answers have changed
     since."""
-    stale = "; claims or answers have changed since" if card.note_is_stale else ""
-    return f"opinion of {note.reviewer}, {note.as_of}{stale}"
+    stale = "; claims or answers have changed since" if note.stale else ""
+    return f"opinion of {note.by}, {note.as_of}{stale}"
 
 
 def _about(card: Scorecard, dispute: Dispute) -> str:

@@ -44,21 +44,16 @@ NETWORK = (
 """Environment variables that installing is given, too."""
 
 
-def _place_of(kind: str, of: str) -> Path:
-    """The place in the cache of what such a text identifies, in a folder that is there."""
-    place = cache_of(kind, of)
+@contextmanager
+def _locked_place(section: str, text: str) -> Iterator[Path]:
+    """Keep other cells, of this run or another, from making a place of the cache meanwhile."""
+    place = cache_of(section, text)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(
             f"{place.parent}: cannot be made ({error.strerror}). Name another in {CACHE_VARIABLE}."
         ) from error
-    return place
-
-
-@contextmanager
-def _alone_at(place: Path) -> Iterator[None]:
-    """Keeps other cells, of this run or another, from making a place of the cache meanwhile."""
     with ExitStack() as held:
         try:
             held.enter_context(locked(Path(f"{place}.lock")))
@@ -66,7 +61,7 @@ def _alone_at(place: Path) -> Iterator[None]:
             raise CommandError(
                 f"{place}: cannot be locked ({error.__cause__}). Name another in {CACHE_VARIABLE}."
             ) from error
-        yield
+        yield place
 
 
 def copy_source(
@@ -82,27 +77,26 @@ def copy_source(
     """
     address = source.address(beside)
     revision = source.revision
-    store = _place_of("git", address)
     variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_TEMPLATE_DIR": ""}
 
     def git(*words: str) -> Ended:
         argv = ("git", "--git-dir", str(store), "-c", "protocol.ext.allow=never", *words)
         return run_guarded(Call(argv, store, variables, MAKING_SECONDS), still_running)
 
-    def must(*words: str, found: str) -> bytes:
+    def must(*words: str, fault: str) -> bytes:
         ended = git(*words)
         if ended.fault:
             why = f"{ended.fault}: {ended.last_line()}"
-            raise CommandError(f"{address}: found {found} (git {why}). Is the revision right?")
+            raise CommandError(f"{address}: found {fault} (git {why}). Is the revision right?")
         return ended.stdout
 
-    with _alone_at(store):
+    with _locked_place("git", address) as store:
         store.mkdir(exist_ok=True)
         if git("cat-file", "-e", f"{revision}^{{commit}}").fault:
-            must("init", "--quiet", "--bare", found="no place for a repository")
+            must("init", "--quiet", "--bare", fault="no place for a repository")
             fetch = ("-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--depth=1")
-            must(*fetch, "--", address, revision, found=f"no commit {revision}; expected it")
-    listed = must("ls-tree", "-r", revision, found="a commit that cannot be read")
+            must(*fetch, "--", address, revision, fault=f"no commit {revision}; expected it")
+    listed = must("ls-tree", "-r", revision, fault="a commit that cannot be read")
     if submodule := re.search(rb"^160000 [^\t]*\t(.*)$", listed, re.M):
         raise CommandError(
             f"{address}: found the submodule '{submodule[1].decode(errors='replace')[:60]}'; "
@@ -117,7 +111,7 @@ def copy_source(
     harmless = ("-c", "core.symlinks=false", "-c", "core.hooksPath=/dev/null")
     options = (*harmless, "-c", "core.autocrlf=false", "--work-tree", str(into))
     checkout = ("checkout", "--force", revision, "--", ".")
-    must(*options, *checkout, found="a commit that cannot be checked out")
+    must(*options, *checkout, fault="a commit that cannot be checked out")
 
 
 def in_container(call: Call, image: str, source: Path) -> Call:
@@ -159,7 +153,7 @@ def in_python(
 
 
 def _few_variables(home: Path) -> dict[str, str]:
-    """The environment of what may run an author's code: no token and no key of the user's."""
+    """Return the variables of what may run an author's code: no token, no key of the user's."""
     names = (*PASSED, *THREAD_VARIABLES)
     passed = {name: os.environ[name] for name in names if name in os.environ}
     return {**passed, "PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
@@ -168,7 +162,7 @@ def _few_variables(home: Path) -> dict[str, str]:
 def _environment(
     wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
 ) -> Path:
-    """The folder of an environment; it is made once for each content of its file."""
+    """Return the folder of an environment, which is made once for each content of its file."""
     name = wanted.requirements
     text = ""
     if name is not None:
@@ -182,17 +176,16 @@ def _environment(
         raise CommandError(faults[0] + more)
     pins = source / str(name) if has_pins(text) else None
     parts = [platform.python_version(), sys.platform, wanted.python, wanted.builds, text]
-    made = _place_of("environments", json.dumps(parts))
-    with _alone_at(made):
+    with _locked_place("environments", json.dumps(parts)) as made:
         if not (made / "ready").is_file():
             shutil.rmtree(made, ignore_errors=True)
             for argv, variables in _making(wanted, pins, made, home):
                 # from an empty folder, since Python and uv look for code where they are started
                 ended = run_guarded(Call(argv, home, variables, MAKING_SECONDS), still_running)
                 if ended.fault:
-                    said = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
-                    what = f"{Path(argv[0]).name} {ended.fault}: {said}"
-                    if not wanted.builds and re.search("no (usable )?wheels", said):
+                    last = on_one_line((ended.stderr or ended.stdout).decode(errors="replace"), 300)
+                    what = f"{Path(argv[0]).name} {ended.fault}: {last}"
+                    if not wanted.builds and re.search("no (usable )?wheels", last):
                         what += NO_WHEEL
                     raise CommandError(f"the environment cannot be made: {what}")
             (made / "ready").touch()
@@ -202,7 +195,7 @@ def _environment(
 def _making(
     wanted: PythonEnvironment, pins: Path | None, made: Path, home: Path
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
-    """The calls that make an environment, with their variables.
+    """Yield the calls that make an environment, with their variables.
 
     A bare one needs no more than Python, the others uv. uv's own settings, which may hold the
     password of an index, are for the calls that run no code of a package. Checking runs some: a

@@ -44,14 +44,14 @@ class _Command:
         self.audit = audit
         self.name = name
         self.folder = folder
-        self.said = run_file.experiments[name]
+        self.stated = run_file.experiments[name]
         self.declared = audit.measurements_of(name)
 
     def experiment(self) -> Experiment:
-        kind: Any = bool | int | float | str | tuple[Scalar, ...]
+        value_type: Any = bool | int | float | str | tuple[Scalar, ...]
         settings = dataclasses.make_dataclass(
             "Settings",
-            [(name, kind) for name in self.audit.settings_of(self.name)],
+            [(name, value_type) for name in self.audit.settings_of(self.name)],
             frozen=True,
             namespace={"__post_init__": lambda settings: self.hold_fixed(settings)},
         )
@@ -61,37 +61,35 @@ class _Command:
         return Experiment(settings, self.measure, phases=self.phases, data=lambda _: checksums)
 
     def hold_fixed(self, settings: Any) -> None:
-        for name, value in self.said.fixed.items():
-            found = getattr(settings, name)
-            if canonical_settings({"": found}) != canonical_settings({"": value}):
-                raise ValueError(
-                    f"setting '{name}' = {found!r}: the run file says that {value!r} is built into "
-                    "the code"
-                )
+        for name, value in self.stated.fixed.items():
+            own = getattr(settings, name)
+            if canonical_settings({"": own}) != canonical_settings({"": value}):
+                text = f"setting '{name}' = {own!r}: the run file says that {value!r}"
+                raise ValueError(f"{text} is built into the code")
 
     def phases(self, settings: Any) -> dict[str, int]:
-        """The steps that the settings state; a command is seen to have made them by its logs."""
+        """Return the steps that the settings state; only the logs show whether they were made."""
         stated = stated_length(self.audit, self.name, dataclasses.asdict(settings))
         return {PHASE: int(stated or 1)}
 
     def measure(self, settings: Any, session: Session) -> Measurements:
-        """Runs the command with the session's seed; a CommandError says where its output is."""
-        with scratch_folder() as place:
+        """Run the command with the session's seed; a CommandError says where its output is."""
+        with scratch_folder() as scratch:
             values = {**dataclasses.asdict(settings), SEED: session.seed}
-            measured, last_step = self._measured(values, session, place.resolve())
+            measured, last_step = self._measured(values, session, scratch.resolve())
         session.progress(PHASE, last_step, last_step)
         return measured
 
     def _measured(
-        self, values: Mapping[str, SettingValue], session: Session, place: Path
+        self, values: Mapping[str, SettingValue], session: Session, scratch: Path
     ) -> tuple[Measurements, int]:
-        """What one call measures in an empty place, and the last step of its logs."""
+        """Return what one call measures in an empty folder, and the last step of its logs."""
 
         def tell() -> None:
             session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
 
-        call = self._call(values, place, tell)
-        began = place / "began"
+        call = self._call(values, scratch, tell)
+        began = scratch / "began"
         began.touch()
         ended = run_guarded(call, tell)
         printed = {"stdout": ended.stdout, "stderr": ended.stderr}
@@ -100,98 +98,92 @@ class _Command:
             if ended.fault:
                 last = ended.last_line()
                 raise CommandError(f"the command {ended.fault}" + (f": '{last}'" if last else ""))
-            files = self._filled(self.said.files, values)
+            files = self._filled(self.stated.files, values)
             for name in files:
                 _refuse_foreign(call.folder, name, began.stat().st_ctime_ns)
-            return self._read([call.folder / name for name in files], values, place)
+            return self._read([call.folder / name for name in files], values, scratch)
         except (CommandError, LogError) as error:
             name = "stderr" if ended.stderr.strip() else "stdout"
             why = str(error).replace(f"{call.folder}/", "").rstrip(".")
             raise CommandError(f"{why}. Its {name} is in {kept[name]}") from None
 
     def _call(
-        self, values: Mapping[str, SettingValue], place: Path, still_running: StillRunning
+        self, values: Mapping[str, SettingValue], scratch: Path, still_running: StillRunning
     ) -> Call:
-        copy = place / "source"
-        home = place / "home"
+        copy = scratch / "source"
+        home = scratch / "home"
         environment = self.run_file.environment
         copy.mkdir()
         home.mkdir()
         copy_source(self.run_file.source, self.folder, copy, still_running)
-        folder = copy / self.said.folder
+        folder = copy / self.stated.folder
         if not folder.is_dir() or folder.resolve() != folder:
-            raise CommandError(f"the source has no folder '{self.said.folder}'")
-        argv = self._filled(self.said.command, values)
+            raise CommandError(f"the source has no folder '{self.stated.folder}'")
+        argv = self._filled(self.stated.command, values)
         if not argv:
             raise SpecError("a command without any argument is left; expected a program")
-        call = Call(argv, folder, self.said.variables, self.said.timeout)
+        call = Call(argv, folder, self.stated.variables, self.stated.timeout)
         if environment.image is not None:
             return in_container(call, environment.image, copy)
         return in_python(call, environment, copy, home, still_running)
 
     def _filled(self, texts: Sequence[str], values: Mapping[str, SettingValue]) -> tuple[str, ...]:
-        found = [filled(text, values, self.said.spelled) for text in texts]
-        return tuple(text for text in found if text is not None)
+        words = [filled(text, values, self.stated.spelled) for text in texts]
+        return tuple(text for text in words if text is not None)
 
     def _read(
-        self, logs: Sequence[Path], values: Mapping[str, SettingValue], place: Path
+        self, logs: Sequence[Path], values: Mapping[str, SettingValue], scratch: Path
     ) -> tuple[Measurements, int]:
-        """The declared measurements, and the last step of the curves that they are from.
+        """Return the declared measurements, and the last step of the curves that they are from.
 
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
-        axes = frozenset(axis.name for one in self.declared.values() for axis in one.axes)
-        tags_named = [one.tags for one in self.said.mapping.values()]
+        axes = frozenset(axis.name for each in self.declared.values() for axis in each.axes)
+        tags_named = [quantity.tags for quantity in self.stated.mapping.values()]
         asked = Asked(
             axes=axes,
             wanted=frozenset(self.declared).union(*tags_named),
-            columns=Columns(step=self.said.step),
+            columns=Columns(step=self.stated.step),
             plain=True,
         )
-        runs, _ = find_runs(logs, asked, place)
+        runs, _ = find_runs(logs, asked, scratch)
         run = _joined(runs, values[SEED])
-        found: dict[str, Curve] = {}
+        by_name: dict[str, Curve] = {}
         tags: set[str] = set()
         for name, declaration in self.declared.items():
-            quantity = self.said.mapping.get(name) or LoggedQuantity(tag=name)
+            quantity = self.stated.mapping.get(name) or LoggedQuantity(tag=name)
             measured = measure(run, values, name, declaration, quantity)
             if measured is None:
-                wanted = quantity.tag or quantity.expression or ""
-                hint = did_you_mean(wanted, sorted(run.curves))
-                text = f"found no logged '{wanted}'; expected it. {hint}"
+                hint = did_you_mean(quantity.formula, sorted(run.curves))
+                text = f"found no logged '{quantity.formula}'; expected it. {hint}"
                 raise LogError(f"measurement '{name}'", text)
             if np.ma.is_masked(measured.curve.values):
                 text = "found empty cells at some coordinates; expected numbers."
                 raise LogError(f"measurement '{name}'", text)
             stopped = (run.stopped,) if run.stopped else ()
-            gaps = () if self.said.complete else stopped or measured.gaps
+            gaps = () if self.stated.complete else stopped or measured.gaps
             if reasons := run.not_whole or gaps:
                 raise CommandError(f"measurement '{name}' is not whole: {'; '.join(reasons)}")
-            found[name] = measured.curve
+            by_name[name] = measured.curve
             tags |= measured.tags
-        curves = [curve for tag in tags for curve in run.curves[tag].values()]
-        ends = [
-            int(curve.steps.max())
-            for curve in curves
-            if curve.steps is not None and len(curve.steps)
-        ]
-        return measurements_of(self.declared, found), max(ends, default=0)
+        return measurements_of(self.declared, by_name), run.last_step(tags)
 
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:
-    """Refuses a link or an absent file, and removes what was there before the command began."""
-    place = folder / name
-    if any(one.is_symlink() for one in (place, *place.parents) if one.is_relative_to(folder)):
+    """Refuse a link or an absent file, and remove what was there before the command began."""
+    written = folder / name
+    above = (path for path in (written, *written.parents) if path.is_relative_to(folder))
+    if any(path.is_symlink() for path in above):
         raise CommandError(f"the command made '{name}' a link; expected a file of the working copy")
-    for path in (place, *place.rglob("*")):
+    for path in (written, *written.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.stat().st_ctime_ns <= began:
             path.unlink()
-    if not place.exists():
+    if not written.exists():
         raise CommandError(f"the command wrote no '{name}'; expected it. See 'files'.")
 
 
 def _joined(runs: Sequence[LoggedRun], seed: SettingValue) -> LoggedRun:
-    """All that the logs hold, as one run; another seed or a tag twice is refused."""
+    """Return all that the logs hold as one run; refuse another seed, and a tag in two logs."""
     place = ", ".join(run.name for run in runs)
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
     config: dict[str, object] = {}

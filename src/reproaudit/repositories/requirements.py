@@ -22,7 +22,7 @@ _READING_SECONDS = 10.0
 _PINNED = re.compile(
     r"\w[\w.-]*(\[[^]]*\])? ?== ?\w[\w.!+]*( ?;[^#]*|( --hash=sha256:\w+)*)", re.ASCII
 )
-"""Of a line whose blanks are single ones."""
+"""Matches a line whose blanks are single ones."""
 _NO_PACKAGE = re.compile(
     r"(--hash=sha256:\w+\s*)*|--require-hashes"
     r"|--(index-url|extra-index-url|find-links|only-binary|no-binary)[ =]\s*[^\s$]+"
@@ -39,8 +39,8 @@ def has_pins(text: str) -> bool:
 
 def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
     """Yield a line of words for each line that leaves open what it installs: place, what to do."""
-    for number, line in _lines(text):
-        place = f"{name}:{number}: found '{line[:60]}'"
+    for line_number, line in _lines(text):
+        place = f"{name}:{line_number}: found '{line[:60]}'"
         conda = _OF_CONDA.fullmatch(line)
         path = _OF_A_PATH.match(line)
         if line.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
@@ -63,15 +63,18 @@ def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with single blanks, by number."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        yield number, " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split())
+    for line_number, line in enumerate(text.splitlines(), start=1):
+        yield (
+            line_number,
+            " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split()),
+        )
 
 
-def cache_of(kind: str, of: str) -> Path:
+def cache_of(section: str, text: str) -> Path:
     """Return the place in the cache of what such a text identifies."""
     usual = user_cache_path("reproaudit", appauthor=False)
-    folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / kind
-    return folder / hashlib.sha256(of.encode()).hexdigest()[:32]
+    folder = Path(os.environ.get(CACHE_VARIABLE) or usual).absolute() / section
+    return folder / hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def text_at_hand(address: str, revision: str, name: str) -> str | None:
@@ -81,13 +84,13 @@ def text_at_hand(address: str, revision: str, name: str) -> str | None:
         safe = ("-c", "core.fsmonitor=false", "-c", f"safe.directory={folder}")
         shown = ("cat-file", "blob", f"{revision}:{name}")
         with suppress(OSError, subprocess.TimeoutExpired):
-            found = subprocess.run(
+            git = subprocess.run(
                 ["git", *safe, "-C", str(folder), *shown],
                 capture_output=True,
                 env=variables,
                 timeout=_READING_SECONDS,
                 check=False,
             )
-            if found.returncode == 0:
-                return found.stdout.decode(errors="replace")
+            if git.returncode == 0:
+                return git.stdout.decode(errors="replace")
     return None

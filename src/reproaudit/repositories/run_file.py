@@ -54,7 +54,7 @@ def filled(
     ``spelled`` maps a setting's value, as text, to what the command takes instead; None is nothing.
     """
     plain = {name: _as_text(values[name]) for name in placeholders(text)}
-    words = {name: spelled.get(name, {}).get(one, one) for name, one in plain.items()}
+    words = {name: spelled.get(name, {}).get(text, text) for name, text in plain.items()}
     if None in words.values():
         return None
     return _PIECE.sub(lambda piece: str(words[piece[1]]) if piece[1] else piece[0][0], text)
@@ -81,8 +81,8 @@ def _inside(text: str) -> str:
     return text
 
 
-def _of_form(pattern: str, words: str) -> AfterValidator:
-    """Refuses text of another form, in words."""
+def _matching(pattern: str, words: str) -> AfterValidator:
+    """Return a validator that refuses text of another pattern, in words."""
 
     def hold(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -93,7 +93,7 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
 
 
 def _quoted(value: object) -> object:
-    """Refuses a version that YAML has read as a number: 3.10 is 3.1 to it."""
+    """Refuse a version that YAML has read as a number: 3.10 is 3.1 to it."""
     if isinstance(value, float):
         raise ValueError(
             'expected text in quotes, such as "3.10": as a number it loses its last zero'
@@ -103,18 +103,18 @@ def _quoted(value: object) -> object:
 
 _Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
 _Path = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
-_Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
+_Address = Annotated[str, _matching("(?!-)((?!::).){1,2000}", "an address or a path")]
 _Commit = Annotated[
-    str, _of_form("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
+    str, _matching("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
 ]
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
-_Image = Annotated[str, _of_form(_IMAGE, "an image by its digest, NAME@sha256:…")]
+_Image = Annotated[str, _matching(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[
     str,
-    _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
+    _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
     BeforeValidator(_quoted),
 ]
-_Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
+_Variable = Annotated[str, _matching("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
 
 class PinnedSource(StrictModel):
@@ -223,8 +223,8 @@ def run_file_digest(path: Path) -> str:
     )
     declared = {
         name: {
-            key: one.model_dump(mode="json", include={"kind", "axes"})
-            for key, one in audit.measurements_of(name).items()
+            key: declaration.model_dump(mode="json", include={"kind", "axes"})
+            for key, declaration in audit.measurements_of(name).items()
         }
         for name in run_file.experiments
     }
@@ -241,8 +241,8 @@ def described(path: Path) -> str:
     """Return the commands that a run file will execute, on one line."""
     run_file, _ = load_run_file(path)
     commands = {" ".join(experiment.command) for experiment in run_file.experiments.values()}
-    place = run_file.environment.image or run_file.environment.requirements
-    where = f" in {place}" if place else ""
+    packages = run_file.environment.image or run_file.environment.requirements
+    where = f" in {packages}" if packages else ""
     if run_file.environment.builds:
         where += ", whose packages may build themselves"
     source = f"{run_file.source.git} ({run_file.source.pin[:19]}…)"
@@ -297,32 +297,32 @@ def _faults(name: str, experiment: CommandExperiment, audit: Audit) -> Iterator[
         yield Violation("RA081", here, message, "", name, audit.experiments)
         return
     values = {
-        setting: [one.at(tier) for tier in TIERS]
-        for setting, one in audit.settings_of(name).items()
+        setting: [value.at(tier) for tier in TIERS]
+        for setting, value in audit.settings_of(name).items()
     }
-    passed = {one for text in experiment.command for one in placeholders(text)}
+    passed = {name for text in experiment.command for name in placeholders(text)}
     for field in ("command", "files"):
         for index, text in enumerate(getattr(experiment, field)):
-            for one in sorted({*placeholders(text)} - {SEED, *values}):
-                message = f"found {{{one}}}; expected {{seed}} or a setting of the experiment"
+            for unknown in sorted({*placeholders(text)} - {SEED, *values}):
+                message = f"found {{{unknown}}}; expected {{seed}} or a setting of the experiment"
                 known = {SEED, *values}
-                yield Violation("RA083", (*here, field, index), message, "", one, known)
+                yield Violation("RA083", (*here, field, index), message, "", unknown, known)
     for field in ("fixed", "spelled"):
-        for one in sorted(getattr(experiment, field).keys() - values):
-            message = f"found '{one}'; expected a setting of the experiment"
-            yield Violation("RA083", (*here, field, one), message, "", one, values)
+        for unknown in sorted(getattr(experiment, field).keys() - values):
+            message = f"found '{unknown}'; expected a setting of the experiment"
+            yield Violation("RA083", (*here, field, unknown), message, "", unknown, values)
     if SEED not in passed:
         message = "found no {seed}; expected one, or all runs would be the same"
         remedy = "Pass the seed to the command."
         yield Violation("RA082", (*here, "command"), message, remedy)
-    for one in values.keys() - passed - experiment.fixed.keys():
-        message = f"found neither {{{one}}} in it nor '{one}' under 'fixed'; expected one"
+    for unknown in values.keys() - passed - experiment.fixed.keys():
+        message = f"found neither {{{unknown}}} in it nor '{unknown}' under 'fixed'; expected one"
         yield Violation("RA082", (*here, "command"), message)
-    for one, value in experiment.fixed.items():
-        if not any(same(value, wanted) for wanted in values.get(one, [value])):
-            listed = ", ".join(dict.fromkeys(map(shown, values[one])))
+    for unknown, value in experiment.fixed.items():
+        if not any(same(value, wanted) for wanted in values.get(unknown, [value])):
+            listed = ", ".join(dict.fromkeys(map(shown, values[unknown])))
             message = f"found {shown(value)}; expected {listed}, as the audit says"
-            yield Violation("RA084", (*here, "fixed", one), message)
+            yield Violation("RA084", (*here, "fixed", unknown), message)
     declared = audit.measurements_of(name)
     for measurement, quantity in experiment.mapping.items():
         loc = (*here, "mapping", measurement)

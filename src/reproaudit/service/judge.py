@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.review import Reviews
-from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.intake.importing import import_logs
+from reproaudit.intake.importing import ImportedLogs, import_logs
 from reproaudit.intake.reading import Submission, read_submission
-from reproaudit.intake.writing import template_files
+from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.service.pages import refresh_register, write_report
@@ -33,39 +32,19 @@ class Judged:
         return json_data(self.scorecard)
 
 
-class Template(StrictModel):
-    """The files of a folder that is to be filled in, the manifest first."""
-
-    files: tuple[Path, ...]
-
-    @property
-    def data(self) -> list[str]:
-        """What ``--json`` prints."""
-        return [str(file) for file in self.files]
-
-
 @dataclass(frozen=True)
 class Imported:
-    """What became of logs.
+    """Logs that became a folder of measurements, which `judge` reads."""
 
-    Attributes:
-        folder: the new folder, which `judge` reads.
-        ignored_runs: names of runs that nothing was made of.
-        skipped: files that were not read, each with the reason.
-        settings: each setting that the audit has, beside what the logs state.
-        lines: all of it in words.
-    """
-
-    folder: str
-    ignored_runs: Sequence[str]
-    skipped: Sequence[str]
-    settings: Sequence[Mapping[str, Any]]
-    lines: Sequence[str]
+    folder: Path
+    logs: ImportedLogs
 
     @property
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        names = ("ignored_runs", "skipped", "settings", "lines")
+        parts = {name: getattr(self.logs, name) for name in names}
+        return {"folder": str(self.folder), **parts}
 
 
 def judge_elsewhere(
@@ -97,8 +76,8 @@ def judge_elsewhere(
 
 def write_template(
     audit: Audit, folder: Path, tier: TierName = "paper", claims: Sequence[str] = ()
-) -> Template:
-    """Write a folder of measurements that is to be filled in.
+) -> tuple[Path, ...]:
+    """Write a folder of measurements that is to be filled in; return its files, the manifest first.
 
     Raises:
         UsageError: if there is no such claim, or the folder exists.
@@ -109,7 +88,7 @@ def write_template(
         for name, text in texts.items():
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
-    return Template(files=tuple(folder / name for name in texts))
+    return tuple(folder / name for name in texts)
 
 
 def import_folder(
@@ -119,7 +98,14 @@ def import_folder(
     mapping: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    **said: str | None,
+    **stated: str | None,
 ) -> Imported:
-    """Turn logs into a folder of measurements; arguments and errors are those of `import_logs`."""
-    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **said))
+    """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
+
+    Raises:
+        AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
+    """
+    with new_folder(out, "Name another with --out, or remove it.") as folder:
+        imported = import_logs(audit, logs, mapping, claims=claims, **stated)
+        write_submission(folder, audit, imported.measured, imported.head)
+    return Imported(out, imported)

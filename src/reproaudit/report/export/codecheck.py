@@ -20,8 +20,8 @@ from reproaudit.errors import UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
+from reproaudit.report.parts import closing
 from reproaudit.report.printable import clean
-from reproaudit.report.screen import closing, verdict
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
@@ -143,8 +143,9 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(verdict(card))} {closing(card.of_paper)} There is no single answer for the "
-            "paper; the report has each claim with its runs, its controls and its certainty."
+            f"{' '.join(card.head.verdict)} {closing(card.head.counts.paper)} There is no single "
+            "answer for the paper; the report has each claim with its runs, its controls and its "
+            "certainty."
         ),
     }
     if card.records.ended is not None:

@@ -1,0 +1,69 @@
+"""What the names of columns, keys, files and folders say: steps, seeds, runs, tags and settings.
+
+Every reader of a format asks here; what a mapping states goes before it.
+"""
+
+from __future__ import annotations
+
+import re
+
+STEP_NAMES = (
+    "step",
+    "global_step",
+    "_step",
+    "trainer/global_step",
+    "training_iteration",
+    "iteration",
+    "iter",
+    "train_step",
+    "total_timesteps",
+    "time/total_timesteps",
+    "epoch",
+)
+"""Columns that count steps, the likelier first; capital letters make no difference."""
+TAG_NAMES = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
+"""Columns of a long table that name the quantity of each row."""
+RUN_NAMES = ("run_id", "run_uuid", "run_name", "run")
+SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
+"""In the names of columns that may tell runs apart as seeds do."""
+SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
+UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
+"""Columns that hold row numbers or times."""
+SEED_NAMES = (
+    "seed",
+    "random_seed",
+    "rng_seed",
+    "manual_seed",
+    "global_seed",
+    "random_state",
+    "seed_everything",
+)
+SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
+_OWN = re.compile(
+    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
+    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
+    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"($|[._])|^(name|id|uuid)$"
+)
+"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
+_LAST_STEP = re.compile(
+    r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
+    r"|max_iters|(num_)?iterations"
+)
+"""Names of the number of steps in configurations."""
+
+
+def normal(name: str) -> str:
+    """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
+    return name.lower().replace("-", "_").lstrip("_")
+
+
+def is_own(name: str) -> bool:
+    """Return True if a name is called as what is each run's own affair."""
+    return _OWN.search(normal(name)) is not None
+
+
+def is_length(name: str) -> bool:
+    """Return True if a setting, be it below others, is called as the number of steps."""
+    return _LAST_STEP.fullmatch(normal(name.rpartition(".")[2])) is not None
