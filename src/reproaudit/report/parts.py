@@ -337,5 +337,7 @@ def how_to_read(card: Scorecard) -> list[tuple[str, str]]:
 
 def closing(counts: Mapping[Outcome, int]) -> str:
     """Return one line with the counts of outcomes, failures first."""
-    every = [f"{counts[one]} {one.value}" for one in reversed(Outcome) if counts.get(one)]
+    every = [
+        f"{counts[outcome]} {outcome.value}" for outcome in reversed(Outcome) if counts.get(outcome)
+    ]
     return f"{counted(sum(counts.values()), 'claim')}: {', '.join(every)}."
