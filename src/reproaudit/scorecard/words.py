@@ -36,18 +36,6 @@ from reproaudit.formats.verdict import (
 )
 from reproaudit.stats.binomial import Decision
 
-SOURCES: Mapping[Source, str] = {
-    Source.PAPER: "in the paper",
-    Source.CARD: "on its card",
-    Source.AUTHORS_CODE: "in the code",
-    Source.REVIEWS: "in reviews",
-    Source.REPRODUCTION: "in a reproduction",
-    Source.DERIVED: "derived",
-    Source.RECALLED: "from memory",
-    Source.ASSUMPTION: "assumed",
-}
-"""Where a value is stated."""
-
 PLACES: Mapping[Source, str] = {
     Source.PAPER: "paper",
     Source.CARD: "card",
@@ -69,12 +57,6 @@ def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
 
 
 # --- numbers against bounds ---------------------------------------------------------------------
-
-
-def against(typical: str, estimate: Estimate, what: Number) -> str:
-    """Return a condition's runs, in words already, against its bound."""
-    verb = "allowed" if estimate.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
-    return f"{typical}; {bound_of(estimate, what)} {verb}"
 
 
 def bound_of(estimate: Estimate, what: Number) -> str:
@@ -207,15 +189,15 @@ _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: "
 """What follows a factor."""
 
 
-def at_limit(estimate: Estimate, value: float) -> str:
-    """Return 'at least ' or 'at most ' before a run's number of which a limit alone is known."""
+def _at_limit(estimate: Estimate, value: float) -> str:
+    """'at least ' or 'at most ' before a run's number of which a limit alone is known."""
     known = estimate.known(value)
     return "" if known is None else f"{known} "
 
 
 def written(estimate: Estimate, what: Number, value: float) -> str:
     """Return a run's number in its form, with digits enough to differ from its bound."""
-    return f"{at_limit(estimate, value)}{_in_form(estimate, what, value)}"
+    return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
 
 
 def _in_form(estimate: Estimate, what: Number, value: float) -> str:
@@ -305,16 +287,6 @@ class Context:
         """Return the condition that a reason is about."""
         return self.answer.base.estimates[reason.place]
 
-
-AT_REDUCED_SCALE = ", reduced scale"
-"""What is said of an alternative of a lower tier than the page's."""
-
-COMMON: Mapping[ReasonKind, str] = {
-    ReasonKind.GUESS_NOT_SETTLED: "guesses that no run settles, listed under Unstated choices",
-    ReasonKind.SCALE: "reduced scale",
-    ReasonKind.RUNS: "the small number of runs",
-}
-"""A reason in words that fit every claim, for a page that says it once."""
 
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.DIVERGES: "diverges without",
