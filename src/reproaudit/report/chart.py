@@ -198,7 +198,8 @@ def _stages(x: _Axis, figure: Figure, top: float, floor: float) -> Iterator[Mark
     for end, name in figure.stages:
         at = x.place(min(end, x.high))
         yield _segment("stage", at, top, at, floor)
-        yield _text((x.place(start) + at) / 2, top + 10, name, "middle")
+        if at - x.place(start) > LETTER * len(name):  # else it would lie on the one beside
+            yield _text((x.place(start) + at) / 2, top + 10, name, "middle")
         start = min(end, x.high)
 
 
