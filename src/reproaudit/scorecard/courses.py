@@ -55,7 +55,7 @@ MOST = 1e150
 WIDE = 20.0
 """How many times the least number the largest is where the axis is logarithmic."""
 
-STAGES: Mapping[LineRole, Sequence[LineRole]] = {
+STAGE_ROLES: Mapping[LineRole, Sequence[LineRole]] = {
     "run": ("earlier", "later"),
     "side": ("side_earlier", "side"),
 }
@@ -202,7 +202,9 @@ def _arms(
     text = subject.text
     namer = text.namer
     base = panel.under(panel.bundles.arms[answer.base.name])
-    side = next((one for one in answer.sides or () if one.name != answer.base.name), None)
+    side = next(
+        (reading for reading in answer.sides or () if reading.name != answer.base.name), None
+    )
     own = "runs"
     if side is not None and answer.base.varied is not None:
         own = text.arm(answer.base)
@@ -271,7 +273,7 @@ def _courses(subject: _Subject, run: Run, role: LineRole) -> Iterator[Course]:
     check = subject.check
     try:
         if isinstance(check, Stages):
-            for part, series in zip(STAGES.get(role, ()), check.sides, strict=False):
+            for part, series in zip(STAGE_ROLES.get(role, ()), check.sides, strict=False):
                 yield part, *_share(run, series)
         elif isinstance(check, ScalesLike):
             yield role, *_along(run, check.value, check.axis)
@@ -426,7 +428,11 @@ def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
         return
     if isinstance(check, ScalesLike) and at.min() > 0 and values.min() > 0:
         line = np.polyfit(np.log(at), np.log(values), 1)
-        yield fitted[role], x, [float(f"{one:.4g}") for one in np.exp(np.polyval(line, np.log(at)))]
+        yield (
+            fitted[role],
+            x,
+            [float(f"{height:.4g}") for height in np.exp(np.polyval(line, np.log(at)))],
+        )
     if isinstance(check, GrowsLike):
         late = at >= max(at[0] + check.late * (at[-1] - at[0]), at[at > 0].min())
         law = np.log(at[late]) if check.exponent is None else at[late] ** check.exponent
@@ -434,12 +440,12 @@ def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
         yield (
             fitted[role],
             at[late].tolist(),
-            [float(f"{one:.4g}") for one in np.polyval(line, law)],
+            [float(f"{height:.4g}") for height in np.polyval(line, law)],
         )
 
 
 def _typical(fits: Sequence[Course]) -> Sequence[Course]:
-    """Of the fits to several runs, the one with the middle rise."""
+    """The fit with the middle rise among those to several runs."""
     ordered = sorted(fits, key=lambda fit: fit[2][-1] - fit[2][0])
     return ordered[len(ordered) // 2 :][:1]
 
