@@ -33,7 +33,7 @@ from reproaudit.run.events import (
     PhaseStarted,
     Summary,
 )
-from reproaudit.run.executors.engines import Engine, executor_of
+from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
@@ -142,7 +142,13 @@ class How:
     def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
         if self.engine is None:
             return None
-        return executor_of(self.engine, self.store, jobs, limits, anew, leave=self.leave)
+        if self.engine.name == "dask":
+            from reproaudit.run.executors.dask import DaskWorkers
+
+            return DaskWorkers(self.engine.address, jobs, limits)
+        from reproaudit.run.executors.slurm import SlurmBlocks
+
+        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
 
 
 OnCard = Callable[[Scorecard], object]

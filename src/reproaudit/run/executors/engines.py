@@ -5,14 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from reproaudit.errors import UsageError
-
-if TYPE_CHECKING:  # each engine's module is loaded when it is asked for
-    from reproaudit.run.cells import Anew
-    from reproaudit.run.executors.local import Executor, Limits
-    from reproaudit.store.records import Store
 
 MINUTES = 30.0
 """The minutes that the cells of one job of Slurm take together, if nothing else is said."""
@@ -51,19 +46,6 @@ def parse_engine(text: str) -> tuple[str, str]:
         f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
         "this machine."
     )
-
-
-def executor_of(
-    engine: Engine, store: Store, jobs: int, limits: Limits, anew: Anew | None, *, leave: bool
-) -> Executor:
-    """Return the executor that hands cells to an engine; a UsageError if its library is missing."""
-    if engine.name == "dask":
-        from reproaudit.run.executors.dask import DaskWorkers
-
-        return DaskWorkers(engine.address, jobs, limits)
-    from reproaudit.run.executors.slurm import SlurmBlocks
-
-    return SlurmBlocks(engine, store, jobs, limits, anew, leave)
 
 
 def imported(module: str, extra: str) -> Any:
