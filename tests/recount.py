@@ -1,0 +1,468 @@
+"""What the pages of a scorecard must print, recomputed from records and audit.
+
+Nothing here is shared with the rooms that make the pages. Of the judge, what each run says is taken
+(its number, yes, no or void); medians, farthest runs, means, intervals, counts and decisions are
+computed anew.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import median
+from typing import Any
+
+from scipy.stats import beta, binom, t
+
+from printed import numbers_in
+from reproaudit.audit.arms import PlannedArm, Role, alternatives_of
+from reproaudit.audit.model import Audit, Claim
+from reproaudit.audit.review import Reviews
+from reproaudit.checks import Censored, Limit, Side
+from reproaudit.formats.verdict import Answer, ArmAnswer, ClaimAnswer, Estimate, Outcome, Status
+from reproaudit.judge import Records
+from reproaudit.judge.decisions import ask
+from reproaudit.judge.readings import Panel
+
+OWN_ROLES = (Role.OWN, Role.READING)
+FEWEST = 5
+PAIR = r"(?<![\d.,])(\d+) of (\d+)(?![.,]?\d)"
+"""A count of runs."""
+
+
+def decided(yes: int, most: int, runs: int, share: float = 0.5, *, exact: bool = False) -> str:
+    """Return what a count decides, of which `most` say yes if every void run does."""
+    if exact:
+        return "missed" if most < runs else "met" if yes == runs else "open"
+    if runs < FEWEST:
+        return "open"
+    if binom.sf(yes - 1, runs, share) <= 0.05:
+        return "met"
+    return "missed" if binom.cdf(most, runs, share) <= 0.05 else "open"
+
+
+def share_of(yes: int, runs: int) -> tuple[float, float]:
+    """Return the 90 % interval of a share, in per cent."""
+    low = beta.ppf(0.05, yes, runs - yes + 1) if yes else 0.0
+    high = beta.ppf(0.95, yes + 1, runs - yes) if yes < runs else 1.0
+    return 100 * float(low), 100 * float(high)
+
+
+# --- what a row must say --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One condition over the runs of one arm, at one coordinate.
+
+    Attributes:
+        place: of the condition among those of its claim.
+        words: what a page may call the arm; one of these is in its label.
+        at: the coordinate as a page says it; empty without one.
+    """
+
+    place: int
+    planned: PlannedArm
+    words: tuple[str, ...]
+    at: str
+    arm: ArmAnswer
+    estimate: Estimate | None
+    claim: Claim
+    blind: bool
+    decides: bool
+
+    @cached_property
+    def said(self) -> list[bool | None]:
+        """What each run that did not crash says: yes, no, or nothing."""
+        runs = self.arm.runs
+        holds = [None] * len(runs) if self.estimate is None else self.estimate.holds
+        pairs = zip(runs, holds, strict=True)
+        return [False if run.diverged else met for run, met in pairs]
+
+    @property
+    def yes(self) -> int:
+        return self.said.count(True)
+
+    @property
+    def n(self) -> int:
+        return self.yes + self.said.count(False)
+
+    @property
+    def apart(self) -> int:
+        return len(self.said) - self.n
+
+    @cached_property
+    def values(self) -> list[float]:
+        return [] if self.estimate is None else [v for v in self.estimate.values if v is not None]
+
+    @property
+    def number_is_unsaid(self) -> bool:
+        """Whether a page says the number in a sentence of its own, as that a law fits better."""
+        checks = [*self.claim.headline, *self.claim.support, *self.claim.notes]
+        numbers = [number for check in checks for number in check.numbers]
+        one = self.estimate
+        return one is not None and any(n.name == one.name and n.bound is not None for n in numbers)
+
+    @property
+    def bound(self) -> float:
+        """The number that is to be passed; of a margin, the number that is to be equalled."""
+        assert self.limit is not None
+        return self.limit.target if self.limit.side is Side.WITHIN else self.limit.at
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every run has an exact number, and says by it alone what it says."""
+        one = self.estimate
+        if one is None or one.groups is not None or any(one.censored):
+            return False
+        pairs = zip(one.values, one.holds, strict=True)
+        return all(v is not None and met is self.meets(v) for v, met in pairs)
+
+    @property
+    def limit(self) -> Limit | None:
+        return None if self.estimate is None else self.estimate.limit
+
+    @property
+    def typical(self) -> float | None:
+        return median(self.values) if self.values else None
+
+    def beyond(self, value: float) -> float:
+        """Return how far a number lies beyond the bound; below 0 if it meets it."""
+        assert self.limit is not None
+        low, high = accepted(self.limit)
+        if self.limit.side is Side.WITHIN:
+            below = (self.limit.target - value) / (abs(low - self.limit.target) or math.ulp(0.0))
+            above = (value - self.limit.target) / (abs(high - self.limit.target) or math.ulp(0.0))
+            return max(below, above) - 1
+        return low - value if math.isinf(high) else value - high
+
+    def meets(self, value: float) -> bool:
+        assert self.limit is not None
+        far = self.beyond(value)
+        return far < 0 or (far == 0 and self.limit.side not in (Side.ABOVE, Side.BELOW))
+
+    @property
+    def farthest(self) -> float | None:
+        return max(self.values, key=self.beyond) if self.values else None
+
+    @property
+    def far(self) -> list[float]:
+        """The numbers that miss the bound although the typical one meets it."""
+        if self.estimate is None or self.typical is None or not self.meets(self.typical):
+            return []
+        pairs = zip(self.estimate.values, self.estimate.holds, strict=True)
+        return [v for v, met in pairs if v is not None and met is False and not self.meets(v)]
+
+    @cached_property
+    def mean(self) -> tuple[float, float, float] | None:
+        """The mean and its 90 % interval, where the mean decides."""
+        one = self.estimate
+        if one is None or not one.by_mean or one.groups or any(one.censored):
+            return None
+        kept = sorted(self.values, key=lambda v: abs(v - (self.typical or 0)))
+        kept = kept[: len(kept) - one.apart]
+        if len(self.values) < len(one.values) or len(kept) < 2 or (one.log and min(kept) <= 0):
+            return None
+        placed = [math.log(v) for v in kept] if one.log else kept
+        middle = math.fsum(placed) / len(placed)
+        spread = math.sqrt(math.fsum((v - middle) ** 2 for v in placed) / (len(placed) - 1))
+        half = float(t.ppf(0.95, len(placed) - 1)) * spread / math.sqrt(len(placed))
+        ends = (middle, middle - half, middle + half)
+        return (
+            (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if one.log else ends
+        )
+
+    @cached_property
+    def decisions(self) -> tuple[str, ...]:
+        """What a page may call it: one word, two where fewer runs than asked have a mean."""
+        if self.blind and self.decides:
+            return ("tells nothing",)
+        if not self.n:
+            return ("void",)
+        one = self.estimate
+        if one is not None and one.groups is not None:
+            return (str(one.decision),)
+        exact = self.claim.exact or self.arm.stands_alone
+        counted = decided(
+            self.yes, self.yes + self.apart, len(self.said), self.claim.share, exact=exact
+        )
+        if self.mean is None or one is None or one.decision is None:
+            return (counted,)
+        if one.apart:
+            return (counted,)
+        low, high = accepted(one.limit)
+        inside = low <= self.mean[1] and self.mean[2] <= high
+        outside = self.mean[2] < low or self.mean[1] > high
+        few = len(self.values) < FEWEST or 2 * self.yes <= self.n or counted != "met"
+        by_mean = "met" if inside else "missed" if outside else "open"
+        return (by_mean, "open") if few else (by_mean,)
+
+    def censored(self, number: float) -> str:
+        """Return `at least` or `at most` where the number of a run is only a limit, else ''."""
+        if self.estimate is None:
+            return ""
+        pairs = [*zip(self.estimate.values, self.estimate.censored, strict=False)]
+        if any(v is not None and c is Censored.AT_LEAST and v <= number for v, c in pairs):
+            return "at least"
+        if any(v is not None and c is Censored.AT_MOST and v >= number for v, c in pairs):
+            return "at most"
+        return ""
+
+    @property
+    def is_unmet(self) -> bool:
+        return self.planned.role in OWN_ROLES and "met" not in self.decisions
+
+
+def accepted(limit: Limit) -> tuple[float, float]:
+    """Return the range that meets a bound."""
+    if limit.side is Side.WITHIN and limit.relative:
+        ends = sorted((limit.target / (1 + limit.at), limit.target * (1 + limit.at)))
+        return ends[0], ends[1]
+    if limit.side is Side.WITHIN:
+        return limit.target - limit.at, limit.target + limit.at
+    upper = limit.side in (Side.AT_MOST, Side.BELOW)
+    return (-math.inf, limit.at) if upper else (limit.at, math.inf)
+
+
+def value_text(value: Any) -> str:
+    """Return a setting's value as a page says it."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).lower().replace("_", " ")
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.6g}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A paper's records before its audit, with what the judge says of each run."""
+
+    audit: Audit
+    records: Records
+    answers: Sequence[ClaimAnswer]
+    quick: Records | None = None
+    reviews: Reviews = field(default_factory=Reviews)
+    earlier: int = 0
+    tier: Any = "paper"
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        return {claim.id.partition(".")[2]: claim for claim in self.audit.claims}
+
+    @cached_property
+    def answered(self) -> dict[str, ClaimAnswer]:
+        return {answer.name: answer for answer in self.answers}
+
+    def of(self, whose: str) -> list[Claim]:
+        """Return the claims that the paper or its code makes, that we derived, or that are ours."""
+        claims = self.audit.claims
+        return [claim for claim in claims if ("ours" if claim.ours else claim.whose) == whose]
+
+    def outcome(self, claim: Claim) -> Outcome:
+        """Return a claim's outcome."""
+        return self.answered[claim.id.partition(".")[2]].outcome
+
+    def knows(self, name: str, count: str) -> bool:
+        """Tell whether a count is one of a claim's."""
+        said = re.match(PAIR, count)
+        pairs = Known(self.tallies[name], self.answered[name]).pairs
+        return said is not None and (int(said[1]), int(said[2])) in pairs
+
+    @cached_property
+    def tallies(self) -> dict[str, list[Tally]]:
+        """Every condition in every arm, by the claim's name."""
+        return {name: [*self._tallies(claim)] for name, claim in self.claims.items()}
+
+    def _tallies(self, claim: Claim) -> Iterator[Tally]:
+        panel = Panel.of(self.audit, claim, self.tier, self.records)
+        stated = [arm for arm in panel.bundles.arms.values() if arm.role in OWN_ROLES]
+        put: list[tuple[Panel, PlannedArm, Any]] = []
+        for reading in stated:
+            there = panel.under(reading)
+            put += [(there, reading, at) for at in panel.levels]
+        for reading in stated:
+            there = panel.under(reading)
+            others = [arm for arm in there.bundles.arms.values() if arm.role not in OWN_ROLES]
+            put += [(there, arm, at) for arm in others for at in panel.levels]
+        put += [*self._guessed(claim, self.tier, self.records, panel.levels)]
+        put += [*self._guessed(claim, "quick", self.quick or {}, panel.levels)]
+        places: dict[tuple[Any, ...], int] = {}
+        groups = [(claim.headline, put)]
+        own = [one for one in put if one[1].role in OWN_ROLES and one[2] == panel.levels[0]]
+        for check in (*claim.support, *claim.notes):
+            groups.append(((check,), [(there, arm, None) for there, arm, _ in own]))
+        for group, (checks, asked) in enumerate(groups):
+            for there, arm, at in asked:
+                answer = ask(there.bundles, checks, arm, at)
+                for check, name, estimate in _conditions(checks, answer):
+                    place = places.setdefault((group, check, name), len(places))
+                    yield self._tally(claim, place, arm, at, answer, estimate, not group)
+
+    def _guessed(
+        self, claim: Claim, tier: Any, records: Records, levels: Sequence[Any]
+    ) -> Iterator[tuple[Panel, PlannedArm, Any]]:
+        panel = Panel.of(self.audit, claim, tier, records)
+        for arm in alternatives_of(self.audit, claim):
+            if panel.bundles.recorded(arm):
+                yield from ((panel.under(arm), arm, at) for at in levels)
+
+    def _tally(
+        self,
+        claim: Claim,
+        place: int,
+        planned: PlannedArm,
+        at: Any,
+        arm: ArmAnswer,
+        estimate: Estimate | None,
+        decides: bool,
+    ) -> Tally:
+        grade = claim.grade
+        symbol = "" if grade is None or at is None else f"{grade.symbol} = {value_text(at)}"
+        blind = self._is_blind(claim, planned, at)
+        words = tuple(self._words(claim, planned))
+        return Tally(place, planned, words, symbol, arm, estimate, claim, blind, decides)
+
+    def _is_blind(self, claim: Claim, planned: PlannedArm, at: Any) -> bool:
+        answer = self.answered[claim.id.partition(".")[2]]
+        if planned.name == answer.base.name and answer.grades:
+            return any(one.at == at and one.answer is Answer.BLIND for one in answer.grades)
+        arms = (*answer.stated, *answer.alternatives)
+        return any(one.name == planned.name and one.answer is Answer.BLIND for one in arms)
+
+    def _words(self, claim: Claim, planned: PlannedArm) -> Iterator[str]:
+        settings = self.audit.settings_of(claim.experiment)
+        if planned.varied is not None:
+            name, value = planned.varied
+            text = value_text(value)
+            yield settings[name].phrases.get(text.replace(" ", "_"), text)
+            yield from (
+                other.words
+                for other in settings[name].readings
+                if other.value == value and other.words
+            )
+        elif planned.role is Role.OWN:
+            yield from ("as run", "settings as run")
+            for name in claim.readings:
+                text = value_text(settings[name].at(self.tier))
+                yield settings[name].phrases.get(text.replace(" ", "_"), text)
+        else:
+            arm = self.audit.arms.get(planned.name)
+            yield arm.words if arm is not None and arm.words else planned.name.replace("_", " ")
+            yield planned.lacks
+
+    # --- what may stand in a sentence -------------------------------------------------------------
+
+    @cached_property
+    def phrases(self) -> re.Pattern[str]:
+        """What audit and reviews say in words, in which numbers are theirs."""
+        texts: set[str] = set()
+        for model in (self.audit, self.reviews):
+            texts |= {*_strings(model.model_dump(mode="json"))}
+        texts |= {f"opinion of {note.reviewer}" for note in [self.reviews.note] if note}
+        known = sorted(texts, key=len, reverse=True)
+        joined = "|".join(re.escape(text.rstrip(".")) for text in known)
+        return re.compile(rf"(?<![\w.])(?:{joined})(?!\w)", re.IGNORECASE)
+
+    def bare(self, text: str) -> str:
+        """Return a text without what audit and reviews say, and without dates."""
+        text = re.sub(r"\d{4}-\d\d-\d\d|arXiv \d+\.\d+", "", " ".join(text.split()))
+        return self.phrases.sub("§", text)
+
+    @cached_property
+    def settings(self) -> set[float]:
+        """The values of settings, and the coordinates of grades."""
+        audit = self.audit
+        named = [audit.settings, *(one.settings for one in audit.experiments.values())]
+        values: list[Any] = [at for claim in audit.claims for at in claim.settings.values()]
+        for setting in (one for them in named for one in them.values()):
+            values += [setting.value, setting.at("quick"), *setting.alternatives]
+            values += [reading.value for reading in setting.readings]
+        for claim in audit.claims:
+            values += claim.grade.easiest_first if claim.grade is not None else ()
+        flat = [one for value in values for one in (value if isinstance(value, tuple) else [value])]
+        return {float(one) for one in flat if isinstance(one, int | float)}
+
+    def explained(self, name: str, text: str) -> list[str]:
+        """Return the counts and numbers of a sentence on a claim that nothing explains."""
+        known = Known(self.tallies[name], self.answered[name])
+        text = self.bare(text)
+        pairs = [(int(k), int(n)) for k, n in re.findall(PAIR, text)]
+        faults = [f"{k} of {n}" for k, n in pairs if (k, n) not in known.pairs]
+        text = re.sub(r"(?<![\d.,])(?:\d+ → )?\d+ of \d+(?![\d.,]*\d)", "§", text)
+        for number in numbers_in(text):
+            is_setting = any(math.isclose(number.value, at, rel_tol=1e-5) for at in self.settings)
+            if not is_setting and not any(map(number.is_of, known.numbers)):
+                faults.append(number.text)
+        return faults
+
+
+def _conditions(
+    checks: Sequence[Any], answer: ArmAnswer
+) -> Iterator[tuple[int, str, Estimate | None]]:
+    """Every condition of checks with its numbers; of an arm without any, each check."""
+    for estimate in answer.estimates:
+        yield estimate.check, estimate.name, estimate
+    if answer.n and not answer.estimates:
+        yield from ((place, check.numbers[0].name, None) for place, check in enumerate(checks))
+
+
+def _strings(data: Any) -> Iterator[str]:
+    """Yield every text in which there is a digit and a letter."""
+    if isinstance(data, dict):
+        yield from (text for pair in data.items() for at in pair for text in _strings(at))
+    elif isinstance(data, list):
+        yield from (text for at in data for text in _strings(at))
+    elif isinstance(data, str):
+        text = " ".join(data.split())
+        if re.search(r"\d", text) and re.search(r"[^\W\d_]{2}", text):
+            yield text
+            yield text.replace("_", " ")
+
+
+class Known:
+    """The counts and numbers that a sentence on a claim may have."""
+
+    def __init__(self, tallies: Sequence[Tally], answer: ClaimAnswer) -> None:
+        self.pairs: set[tuple[int, int]] = set()
+        self.numbers: list[float] = []
+        for tally in tallies:
+            self._count(tally)
+            self._measure(tally)
+        for arm in (*answer.arms(), *answer.support, *answer.notes):
+            self._join(arm)
+
+    def _count(self, tally: Tally) -> None:
+        runs = len(tally.said)
+        self.pairs |= {(tally.yes, tally.n), (tally.yes, runs), (tally.n - tally.yes, runs)}
+        self.pairs |= {(len(tally.far), tally.n)}
+        diverged = sum(run.diverged for run in tally.arm.runs)
+        self.pairs |= {(diverged, tally.n), (diverged, runs)}
+        voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
+        self.pairs |= {(count, runs) for count in voids.values()}
+        self.numbers += [tally.apart, runs, tally.n, *voids.values(), diverged]
+
+    def _measure(self, tally: Tally) -> None:
+        if tally.estimate is None:
+            return
+        limit = tally.estimate.limit
+        ends = [end for end in accepted(limit) if math.isfinite(end)]
+        self.numbers += [limit.at, limit.target, 1 + limit.at, *ends, limit.relaxed().at]
+        if not tally.values:
+            return
+        numbers = [tally.typical or 0.0, tally.farthest or 0.0, *tally.far]
+        numbers += [min(tally.values), max(tally.values), *(tally.mean or ())]
+        self.numbers += [*numbers, *(1 / number for number in numbers if number)]
+
+    def _join(self, arm: ArmAnswer) -> None:
+        statuses = Counter(run.status for run in arm.runs)
+        yes = statuses[Status.YES]
+        valid = yes + statuses[Status.NO]
+        self.pairs |= {(yes, valid), (yes, len(arm.runs)), (valid - yes, len(arm.runs))}
+        voids = Counter((run.void, run.about) for run in arm.runs if run.void)
+        self.pairs |= {(count, len(arm.runs)) for count in voids.values()}
+        inside = [all(run) for run in zip(*(one.holds for one in arm.estimates), strict=True)]
+        self.pairs |= {(sum(inside), valid), (sum(inside), len(inside))}
+        self.numbers += [len(arm.runs) - valid, len(arm.runs)]
+        self.numbers += [*(arm.trained or ()), *([arm.effect] if arm.effect else [])]
