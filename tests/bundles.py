@@ -99,7 +99,7 @@ def records_of(
 
     A row is a run, whose seed is its place: see `measured`; text is a status, None no record.
     """
-    found = []
+    records = []
     for name, rows in runs.items():
         settings: dict[str, Any] = {}
         for part in name.split("/"):
@@ -112,17 +112,17 @@ def records_of(
         for seed, row in enumerate(rows):
             cell = Cell("mini", tier, "descent", values, seed)
             if isinstance(row, str):
-                found.append(make_record(cell, status=row, **changes))
+                records.append(make_record(cell, status=row, **changes))
             elif row is not None:
-                found.append(make_record(cell, measured(row, seed), **changes))
-    return found
+                records.append(make_record(cell, measured(row, seed), **changes))
+    return records
 
 
 PLAIN: Mapping[str, Sequence[Any]] = {"own": ROWS["yes"], "stays": [0.8] * 5, "built": [0.001] * 5}
 """The arms of a claim that is supported."""
 
 
-def told(
+def ask(
     audit: Audit,
     runs: Mapping[str, Sequence[Any]] | None = None,
     tier: TierName = "paper",

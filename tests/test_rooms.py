@@ -100,6 +100,22 @@ def test_a_line_that_knows_a_kind_is_found(code: str) -> None:
     assert not [*known_of_kinds(ast.parse("from reproaudit.checks import Kind\nkind == 'beats'"))]
 
 
+def test_no_answer_is_built_without_its_validation() -> None:
+    """What a model holds was validated as a whole: the judge changes none that is published."""
+    root = Path(reproaudit.__file__).parent
+    unvalidated = [
+        f"{file.relative_to(root)}:{node.lineno}"
+        for file in sorted(root.rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and (
+            node.attr == "model_construct"
+            or (node.attr == "model_copy" and file.is_relative_to(root / "judge"))
+        )
+    ]
+    assert not unvalidated
+
+
 MOST_LINES = 60
 
 

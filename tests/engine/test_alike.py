@@ -25,6 +25,7 @@ LENGTH = 20_000
 SEEDS = range(10)
 
 Course = Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]
+Runs = Mapping[int, Series]
 
 
 def falls(to: float, pace: float = 4_000.0, noise: float = 0.003) -> Course:
@@ -57,6 +58,14 @@ def runs(
     return {seed: Series(steps=steps, values=values) for seed, values in made.items()}
 
 
+def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
+    """Runs whose courses are otherwise made."""
+    return {
+        seed: Series(steps=course.steps, values=how(np.asarray(course.values)))
+        for seed, course in series.items()
+    }
+
+
 def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **changes: Any) -> Audit:
     """An audit of one claim, whose arms differ in the level."""
     steps = changes.pop("length", None)
@@ -78,21 +87,21 @@ def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **cha
     )
 
 
-def answered(audit: Audit, arms: Mapping[str, Mapping[int, Series]], **changes: Any) -> ClaimAnswer:
+def answered(audit: Audit, arms: Mapping[str, Runs], **changes: Any) -> ClaimAnswer:
     """The answer to the claim, of runs from elsewhere by arm."""
-    found: list[Record] = []
+    records: list[Record] = []
     for name, by_seed in arms.items():
         settings = {} if name == "own" else audit.arms[name].settings
         values = audit.values_of("descent", "paper", settings)
         for seed, series in by_seed.items():
             cell = Cell("mini", "paper", "descent", values, seed)
             measured = Measurements(series={"x": series})
-            found.append(make_record(cell, measured, **{"origin": ELSEWHERE, **changes}))
-    return answers_of(audit, found)["one"]
+            records.append(make_record(cell, measured, **{"origin": ELSEWHERE, **changes}))
+    return answers_of(audit, records)["one"]
 
 
-def voids(found: ClaimAnswer) -> set[Void | None]:
-    return {one.void for one in found.base.runs}
+def voids(answer: ClaimAnswer) -> set[Void | None]:
+    return {run.void for run in answer.base.runs}
 
 
 BELOW = {"kind": "beats", "lower": "x", "upper": {"measurement": "x", "arm": "other"}, **PAPER}
@@ -100,6 +109,10 @@ GROUPS = {**BELOW, "paired": False}
 LOW = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
 PASSES = {"measurement": "x", "passes": {"level": 0.9}}
 SOONER = {"kind": "beats", "lower": PASSES, "upper": {**PASSES, "arm": "other"}, **PAPER}
+
+
+SHORTER = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
+"""Runs whose reference ends at half of their length."""
 
 
 # --- as far -------------------------------------------------------------------------------------
@@ -111,7 +124,7 @@ def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check: dict[str, Any])
     slow = falls(0.05, pace=9_000)
     cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
     assert (cut.level, voids(cut)) == (None, {Void.NOT_AS_FAR})
-    assert {one.found for one in cut.base.runs} == {0.5}
+    assert {run.found for run in cut.base.runs} == {0.5}
     fair = answered(audit, {"own": runs(slow), "other": runs(falls(0.3, pace=9_000))})
     assert (fair.outcome, fair.not_alike) == (Outcome.SUPPORTED, ())
 
@@ -121,7 +134,7 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     slow = falls(0.05, pace=5_000)
     cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
     assert cut.outcome is Outcome.UNDECIDED
-    assert [(one.kind, one.arm, one.void) for one in cut.reasons] == [
+    assert [(reason.kind, reason.arm, reason.void) for reason in cut.reasons] == [
         (ReasonKind.VOID_RUNS, "other", Void.NOT_AS_FAR)
     ]
     fair = answered(audit, {"own": runs(slow), "other": runs(falls(0.9, pace=5_000))})
@@ -129,66 +142,61 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
 
 
 def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    found = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), arms)
-    same = answered(audit_of(BELOW), {**arms, "other": runs(falls(0.9))})
-    (said,) = found.not_alike
-    assert (said.how, said.ends, said.lowers) == (Unlike.LENGTHS, (LENGTH, LENGTH // 2), True)
-    assert (found.outcome, same.outcome) == (Outcome.SUPPORTED, Outcome.SUPPORTED)
-    assert found.reasons[-1].kind is ReasonKind.NOT_ALIKE
-    assert (same.level, found.level) == (Level.MODERATE, Level.LOW)
+    answer = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), SHORTER)
+    same = answered(audit_of(BELOW), {**SHORTER, "other": runs(falls(0.9))})
+    (unlike,) = answer.not_alike
+    assert (unlike.how, unlike.ends, unlike.lowers) == (Unlike.LENGTHS, (LENGTH, LENGTH // 2), True)
+    assert (answer.outcome, same.outcome) == (Outcome.SUPPORTED, Outcome.SUPPORTED)
+    assert answer.reasons[-1].kind is ReasonKind.NOT_ALIKE
+    assert (same.level, answer.level) == (Level.MODERATE, Level.LOW)
 
 
 def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing() -> None:
     shorter = {"other": {"settings": {"steps": LENGTH // 2}, "why": "It stops at half."}}
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    found = answered(audit_of(BELOW, shorter, length="steps"), arms)
-    assert (found.outcome, found.level) == (Outcome.SUPPORTED, Level.MODERATE)
-    assert [(one.how, one.lowers) for one in found.not_alike] == [(Unlike.LENGTHS, False)]
-    assert voids(answered(audit_of(BELOW, shorter), arms)) == {Void.NOT_AS_FAR}
+    answer = answered(audit_of(BELOW, shorter, length="steps"), SHORTER)
+    assert (answer.outcome, answer.level) == (Outcome.SUPPORTED, Level.MODERATE)
+    assert [(unlike.how, unlike.lowers) for unlike in answer.not_alike] == [(Unlike.LENGTHS, False)]
+    assert voids(answered(audit_of(BELOW, shorter), SHORTER)) == {Void.NOT_AS_FAR}
 
 
 def test_of_our_own_runs_it_is_only_said_how_far_they_go() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
-    found = answered(audit_of(BELOW), arms, origin=None)
-    assert found.outcome is Outcome.SUPPORTED
-    assert [(one.ends, one.lowers) for one in found.not_alike] == [((LENGTH, LENGTH // 2), False)]
-    assert ReasonKind.NOT_ALIKE not in {one.kind for one in found.reasons}
+    answer = answered(audit_of(BELOW), SHORTER, origin=None)
+    assert answer.outcome is Outcome.SUPPORTED
+    assert [(unlike.ends, unlike.lowers) for unlike in answer.not_alike] == [
+        ((LENGTH, LENGTH // 2), False)
+    ]
+    assert ReasonKind.NOT_ALIKE not in {reason.kind for reason in answer.reasons}
 
 
 def test_a_constant_reference_need_not_go_as_far() -> None:
     flat = {seed: Series(steps=(0, 100), values=[0.5, 0.5]) for seed in SEEDS}
-    found = answered(audit_of(BELOW), {"own": runs(falls(0.05)), "other": flat})
-    assert (found.outcome, found.not_alike) == (Outcome.SUPPORTED, ())
+    answer = answered(audit_of(BELOW), {"own": runs(falls(0.05)), "other": flat})
+    assert (answer.outcome, answer.not_alike) == (Outcome.SUPPORTED, ())
 
 
 def test_what_is_read_at_a_step_needs_no_log_beyond_it() -> None:
     at = {"measurement": "x", "step": 10_000}
     audit = audit_of({**BELOW, "lower": at, "upper": {**at, "arm": "other"}})
-    found = answered(
-        audit, {"own": runs(falls(0.05)), "other": runs(falls(0.9), length=LENGTH // 2)}
-    )
-    assert found.outcome is Outcome.SUPPORTED
+    assert answered(audit, SHORTER).outcome is Outcome.SUPPORTED
 
 
 def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
     slow = falls(0.05, pace=9_000)
     other = {**runs(slow), **runs(slow, LENGTH // 2, seeds=range(4))}
-    found = answered(audit_of(GROUPS), {"own": runs(slow), "other": other})
-    (one,) = found.base.estimates
-    assert one.groups is not None
-    assert [number is None for number in one.groups[1]] == [True] * 4 + [False] * 6
+    answer = answered(audit_of(GROUPS), {"own": runs(slow), "other": other})
+    (estimate,) = answer.base.estimates
+    assert estimate.groups is not None
+    assert [number is None for number in estimate.groups[1]] == [True] * 4 + [False] * 6
 
 
 def test_what_was_not_measured_alike_is_said_in_words() -> None:
-    arms = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
     audit = audit_of(BELOW)
-    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[0], context) == (
         "not measured alike: of two logs of x one ends at 50 % of the other's length in 10 of 10"
     )
     audit = audit_of(BELOW, unlike_lengths="Each stops by its own rule.")
-    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[-1], context) == (
         "not measured alike: logs end at step 20,000 (the claim's runs) and at 10,000 (other)"
     )
@@ -212,9 +220,9 @@ def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
     every: int, outcome: Outcome | None
 ) -> None:
     audit = audit_of({"kind": "reaches", "value": PASSES, "at_most": 7_900, **PAPER})
-    found = answered(audit, {"own": runs(rises(5_000), every=every)})
-    assert (found.outcome if found.level else None) is outcome
-    assert (Void.NOT_AS_FINELY in voids(found)) is (outcome is None)
+    answer = answered(audit, {"own": runs(rises(5_000), every=every)})
+    assert (answer.outcome if answer.level else None) is outcome
+    assert (Void.NOT_AS_FINELY in voids(answer)) is (outcome is None)
 
 
 def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
@@ -228,28 +236,30 @@ def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
 def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
     audit = audit_of(SOONER)
     own = runs(rises(5_000))
-    found = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
-    assert found.outcome is Outcome.SUPPORTED
+    answer = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
+    assert answer.outcome is Outcome.SUPPORTED
 
 
 # --- as many ------------------------------------------------------------------------------------
 
 
-def under_every_seed(series: Mapping[int, Series]) -> dict[int, Series]:
+def under_every_seed(series: Runs) -> Runs:
     return dict.fromkeys(series, series[0])
 
 
 def test_one_baseline_under_every_seed_is_one_run() -> None:
     arms = {"own": runs(falls(0.05)), "other": runs(falls(0.06))}
-    one = {**arms, "other": under_every_seed(arms["other"])}
-    alike = answered(audit_of(BELOW), one)
+    copied = {**arms, "other": under_every_seed(arms["other"])}
+    alike = answered(audit_of(BELOW), copied)
     assert alike.level is None
     assert [run.void for run in alike.base.runs] == [None] + [Void.NOT_AS_MANY] * 9
     assert answered(audit_of(BELOW), arms).outcome is Outcome.SUPPORTED
     stated = {"other": {**control(0.8), "deterministic": "It is a closed form."}}
-    found = answered(audit_of(BELOW, stated), one)
-    assert (found.outcome, found.base.yes) == (Outcome.SUPPORTED, 10)
-    assert [(said.how, said.arms) for said in found.not_alike] == [(Unlike.ONE_RUN, ("other",))]
+    answer = answered(audit_of(BELOW, stated), copied)
+    assert (answer.outcome, answer.base.yes) == (Outcome.SUPPORTED, 10)
+    assert [(unlike.how, unlike.arms) for unlike in answer.not_alike] == [
+        (Unlike.ONE_RUN, ("other",))
+    ]
 
 
 @pytest.mark.parametrize("stated", [{}, {"deterministic": "It is a closed form."}])
@@ -257,29 +267,27 @@ def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, s
     audit = audit_of(LOW, {"other": {**control(0.8), **stated}}, nulls=["other"])
     many = range(40)
     arms = {"own": runs(falls(0.05), seeds=many), "other": runs(falls(0.9), seeds=[0])}
-    found = answered(audit, arms)
-    assert found.outcome is (Outcome.SUPPORTED if stated else Outcome.UNDECIDED)
-    why = {(one.arm, one.void) for one in found.reasons if one.kind is ReasonKind.VOID_RUNS}
+    answer = answered(audit, arms)
+    assert answer.outcome is (Outcome.SUPPORTED if stated else Outcome.UNDECIDED)
+    why = {
+        (reason.arm, reason.void)
+        for reason in answer.reasons
+        if reason.kind is ReasonKind.VOID_RUNS
+    }
     assert why == (set() if stated else {("other", Void.NOT_AS_MANY)})
 
 
 # --- the same statistic -------------------------------------------------------------------------
 
 
-def best(series: Mapping[int, Series]) -> dict[int, Series]:
+def best(series: Runs) -> Runs:
     """The least until each step."""
-    return {
-        seed: Series(steps=one.steps, values=np.minimum.accumulate(one.values))
-        for seed, one in series.items()
-    }
+    return changed(series, np.minimum.accumulate)
 
 
-def until_best(series: Mapping[int, Series]) -> dict[int, Series]:
+def until_best(series: Runs) -> Runs:
     """Each course with its end exchanged for its least value."""
-    return {
-        seed: Series(steps=one.steps, values=[*one.values[:-1], one.values.min()])
-        for seed, one in series.items()
-    }
+    return changed(series, lambda values: np.append(values[:-1], values.min()))
 
 
 NOISY = falls(0.2, noise=0.05)
@@ -295,28 +303,23 @@ HIGHER = falls(0.5, noise=0.05)
         (runs(falls(0.2, noise=0.0)), set()),  # a loss that falls without a turn
     ],
 )
-def test_another_statistic_is_said_and_costs_a_step(
-    own: dict[int, Series], how: set[Unlike]
-) -> None:
-    found = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
-    assert {one.how for one in found.not_alike} == how
-    assert found.level is (Level.LOW if how else Level.MODERATE)
+def test_another_statistic_is_said_and_costs_a_step(own: Runs, how: set[Unlike]) -> None:
+    answer = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
+    assert {unlike.how for unlike in answer.not_alike} == how
+    assert answer.level is (Level.LOW if how else Level.MODERATE)
 
 
 def test_what_is_rounded_is_no_best_so_far() -> None:
     smooth = runs(falls(0.2, noise=0.0))
-    own = {k: Series(steps=s.steps, values=s.values.round(2)) for k, s in smooth.items()}
+    own = changed(smooth, lambda values: values.round(2))
     assert answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)}).not_alike == ()
 
 
 # --- starts -------------------------------------------------------------------------------------
 
 
-def begin_at(first: float, series: Mapping[int, Series]) -> dict[int, Series]:
-    return {
-        seed: Series(steps=one.steps, values=[first, *one.values[1:]])
-        for seed, one in series.items()
-    }
+def begin_at(first: float, series: Runs) -> Runs:
+    return changed(series, lambda values: np.append(first, values[1:]))
 
 
 TENFOLD = {"kind": "converges", "loss": "x", "falls": {"at_least": 10, **PAPER}}
@@ -336,10 +339,10 @@ def test_a_first_observation_apart_from_all_others_is_not_used(
     first: float, to: float, outcome: Outcome
 ) -> None:
     audit = audit_of(TENFOLD, no_control="It is a fall.")
-    found = answered(audit, {"own": begin_at(first, runs(falls(to)))})
-    assert (found.outcome if found.level else Outcome.UNDECIDED) is outcome
+    answer = answered(audit, {"own": begin_at(first, runs(falls(to)))})
+    assert (answer.outcome if answer.level else Outcome.UNDECIDED) is outcome
     zero = first == 0
-    assert [one.how for one in found.not_alike] == [Unlike.ZERO_START] * zero
+    assert [unlike.how for unlike in answer.not_alike] == [Unlike.ZERO_START] * zero
 
 
 def test_a_zero_start_is_no_finding_where_no_start_is_read() -> None:
@@ -349,8 +352,8 @@ def test_a_zero_start_is_no_finding_where_no_start_is_read() -> None:
 
 def test_a_zero_start_of_ours_is_no_finding() -> None:
     audit = audit_of(TENFOLD, no_control="It is a fall.")
-    found = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
-    assert found.not_alike == ()
+    answer = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
+    assert answer.not_alike == ()
 
 
 # --- ends ---------------------------------------------------------------------------------------
@@ -371,6 +374,6 @@ def test_a_mean_of_ends_that_are_not_settled_decides_nothing(
     by: float, outcome: Outcome | None
 ) -> None:
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
-    found = answered(audit_of(check, no_control="It is a number."), {"own": runs(swings(by))})
-    assert (found.outcome if found.level else None) is outcome
-    assert (Void.END_APART in voids(found)) is (outcome is None)
+    answer = answered(audit_of(check, no_control="It is a number."), {"own": runs(swings(by))})
+    assert (answer.outcome if answer.level else None) is outcome
+    assert (Void.END_APART in voids(answer)) is (outcome is None)

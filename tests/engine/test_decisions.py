@@ -17,17 +17,19 @@ from bundles import (
     NO,
     ROWS,
     YES,
+    ask,
     one_claim,
     ours,
     read_as,
     records_of,
-    told,
 )
 from factories import answers_of, stated
 from miniatures import control
 from reproaudit.checks import Limit, Void, plain
 from reproaudit.formats.verdict import Answer, Outcome, Status, Verdict
-from reproaudit.judge.decisions import all_of, moved
+from reproaudit.judge import index_records
+from reproaudit.judge.decisions import all_of
+from reproaudit.judge.readings import Panel
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.scorecard.words import Context, typical_words, words
 from reproaudit.stats.binomial import Decision
@@ -102,13 +104,13 @@ RATIO = reaches(relative_to="final", at_most=1.0)
 def test_a_run_says_yes_or_no_or_is_void(
     headline: Any, runs: Any, counts: Any, answer: str, reason: Any
 ) -> None:
-    found = told(one_claim(headline=headline, **BARE), runs)
-    assert (found.base.yes, found.base.n, found.base.void) == counts
-    assert found.base.answer == answer
+    judged = ask(one_claim(headline=headline, **BARE), runs)
+    assert (judged.base.yes, judged.base.n, judged.base.void) == counts
+    assert judged.base.answer == answer
     named = (None, {}) if reason is None else reason
     absent = named[0] == "not measured"
     assert (
-        found.outcome
+        judged.outcome
         is {
             "unfinished": Outcome.NOT_TESTED if absent else Outcome.UNDECIDED,
             "open": Outcome.UNDECIDED,
@@ -117,8 +119,8 @@ def test_a_run_says_yes_or_no_or_is_void(
         }[answer]
     )
     if reason is not None:
-        ((kind, said),) = stated(found.reasons)
-        assert (kind, {**said, "arm": ""}) == (named[0], {"arm": "", **named[1]})
+        ((kind, values),) = stated(judged.reasons)
+        assert (kind, {**values, "arm": ""}) == (named[0], {"arm": "", **named[1]})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_a_run_says_yes_or_no_or_is_void(
 def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
     holds = [{"value": "distance", "from": "paper", **bound}]
     audit = one_claim(nulls=[{"name": "flat", **control(0.7), "holds_at_start": holds}])
-    (null,) = told(audit, {"level=0.7": [0.7] * 5}).controls
+    (null,) = ask(audit, {"level=0.7": [0.7] * 5}).controls
     assert ([run.void for run in null.runs].count(Void.START), null.n) == (void, 5)
     assert null.verdict == ("open" if void else "fails")
 
@@ -135,8 +137,8 @@ def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], v
 def test_arms_that_are_compared_share_a_readings_settings() -> None:
     audit = one_claim(headline=[AGAINST_LOW], steps=read_as(20), **BARE)
     runs = {"steps=20": ROWS["yes"], "low": [NO] * 15}
-    assert told(audit, runs).readings[0].yes == 15
-    assert told(audit, {**runs, "low/steps=20": [0.001] * 15}).readings[0].yes == 0
+    assert ask(audit, runs).readings[0].yes == 15
+    assert ask(audit, {**runs, "low/steps=20": [0.001] * 15}).readings[0].yes == 0
 
 
 # --- counting -------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def test_arms_that_are_compared_share_a_readings_settings() -> None:
 def test_more_than_half_or_a_share_of_all_runs_must_say_yes(
     rows: Any, more: Any, decision: Decision
 ) -> None:
-    assert told(one_claim(**more), {"own": rows}).base.decision is decision
+    assert ask(one_claim(**more), {"own": rows}).base.decision is decision
 
 
 def course(end: float, points: int = 10) -> Measurements:
@@ -190,7 +192,7 @@ def course(end: float, points: int = 10) -> Measurements:
 def test_equal_runs_count_and_copies_from_elsewhere_count_once(
     rows: Any, more: Any, counts: Any
 ) -> None:
-    base = told(one_claim(), {"own": rows}, **more).base
+    base = ask(one_claim(), {"own": rows}, **more).base
     assert (base.yes, base.n, base.copies, base.equal) == counts
 
 
@@ -201,7 +203,7 @@ def test_an_equal_part_makes_no_copy() -> None:
         Measurements(series={**course(YES).series, "loss": course(seed).series["distance"]})
         for seed in range(15)
     ]
-    assert told(audit, {"own": rows}, **ELSEWHERE).base.n == 15
+    assert ask(audit, {"own": rows}, **ELSEWHERE).base.n == 15
 
 
 @pytest.mark.parametrize(
@@ -245,9 +247,9 @@ RISING = [1.0, 1.1, 1.2, 1.3, 1.4]
 def test_a_mean_is_arithmetic_unless_the_audit_says_log(
     check: Any, rows: Any, mean: float | None
 ) -> None:
-    (estimate,) = told(one_claim(headline=[check], **BARE), {"own": rows}).base.estimates
-    found = None if estimate.mean is None else pytest.approx(estimate.mean[0])
-    assert found == mean
+    (estimate,) = ask(one_claim(headline=[check], **BARE), {"own": rows}).base.estimates
+    mean = None if estimate.mean is None else pytest.approx(estimate.mean[0])
+    assert mean == mean
     assert estimate.log == (check.get("log", False))
 
 
@@ -279,7 +281,7 @@ def test_a_mean_is_arithmetic_unless_the_audit_says_log(
     ],
 )
 def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes: int) -> None:
-    base = told(one_claim(headline=headline, **BARE), {"own": rows}).base
+    base = ask(one_claim(headline=headline, **BARE), {"own": rows}).base
     assert (base.answer, base.yes) == (answer, yes)
 
 
@@ -299,9 +301,9 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
     rows: list[float], answer: str, mean: float | None
 ) -> None:
     check = mean_of(at_most=1.5)
-    found = told(one_claim(headline=[check], **BARE), {"own": rows})
-    (estimate,) = found.base.estimates
-    assert found.base.answer == answer
+    judged = ask(one_claim(headline=[check], **BARE), {"own": rows})
+    (estimate,) = judged.base.estimates
+    assert judged.base.answer == answer
     assert estimate.mean is not None
     if mean is not None:
         assert estimate.mean[0] == pytest.approx(mean)
@@ -320,23 +322,23 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
     ],
 )
 def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
-    found = told(one_claim(headline=headline, **BARE), {"own": rows})
-    assert stated(found.reasons) == [reason]
+    answer = ask(one_claim(headline=headline, **BARE), {"own": rows})
+    assert stated(answer.reasons) == [reason]
 
 
 def test_a_row_shows_the_bound_that_runs_miss_before_one_that_does_not_tell() -> None:
-    found = told(one_claim(headline=[RATIO, ours()], **BARE), {"own": [INFINITE] * 15})
-    assert [one.holds[0] for one in found.base.estimates] == [None, False]
-    assert found.leading == found.base.estimates[1]
+    answer = ask(one_claim(headline=[RATIO, ours()], **BARE), {"own": [INFINITE] * 15})
+    assert [estimate.holds[0] for estimate in answer.base.estimates] == [None, False]
+    assert answer.leading == answer.base.estimates[1]
 
 
 def test_a_row_counts_the_runs_that_have_no_number() -> None:
     audit = one_claim(headline=[reaches(at_most=1.0)], **BARE)
-    (one,) = told(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
-    without = one.model_copy(update={"values": (None, *one.values[1:])})
+    (estimate,) = ask(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
+    without = estimate.model_copy(update={"values": (None, *estimate.values[1:])})
     number = without.number_of(audit.claims[0].headline[0])
     assert typical_words(without, number, "distance").endswith("worst run 1.5, none in 1 of 3")
-    assert "none" not in typical_words(one, number, "distance")
+    assert "none" not in typical_words(estimate, number, "distance")
 
 
 MARGIN = reaches(at_most=1.0)
@@ -381,9 +383,9 @@ def test_a_reason_is_the_cause_with_the_numbers_that_decide(
     changes: Any, runs: Any, why: str
 ) -> None:
     audit = one_claim(**BARE | changes)
-    found = told(audit, runs)
-    assert found.outcome is Outcome.UNDECIDED
-    assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == why
+    answer = ask(audit, runs)
+    assert answer.outcome is Outcome.UNDECIDED
+    assert words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper")) == why
 
 
 @given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())
@@ -398,7 +400,7 @@ def test_a_bound_is_not_missed_by_the_mean_and_met() -> None:
         ([0.99] * 8 + [1.3] * 7, "no", False),
         ([0.5] * 7 + [1.01] * 8, "yes", True),
     ):
-        base = told(one_claim(headline=[mean_of(at_most=1)], **BARE), {"own": rows}).base
+        base = ask(one_claim(headline=[mean_of(at_most=1)], **BARE), {"own": rows}).base
         assert (base.answer, base.estimates[0].met) == (answer, met)
 
 
@@ -420,29 +422,29 @@ RISE = [0.3 + 0.01 * k for k in range(15)]
 )
 def test_a_run_without_a_partner_is_void_and_counts(low: Any, counts: Any, left_over: Any) -> None:
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
-    found = told(audit, {"low": low}, **ELSEWHERE)
-    assert (found.base.yes, found.base.n, found.base.void) == counts
-    assert found.base.left_over == left_over
-    assert not told(audit, {"low": low}).base.left_over  # of our own runs, other claims' seeds
-    fewer = told(audit, {"own": [YES] * 8, "low": RISE}, **ELSEWHERE).base
+    answer = ask(audit, {"low": low}, **ELSEWHERE)
+    assert (answer.base.yes, answer.base.n, answer.base.void) == counts
+    assert answer.base.left_over == left_over
+    assert not ask(audit, {"low": low}).base.left_over  # of our own runs, other claims' seeds
+    fewer = ask(audit, {"own": [YES] * 8, "low": RISE}, **ELSEWHERE).base
     assert (fewer.yes, fewer.n, fewer.left_over) == (8, 8, {"low": 7})
 
 
 def test_seeds_apart_are_not_paired_in_silence() -> None:
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
-    found = told(audit, {"low": APART + RISE})
-    assert (found.outcome, found.base.void) == (Outcome.UNDECIDED, 15)
-    said = words(found.reasons[0], Context(audit, audit.claims[0], found, "paper"))
-    assert said == "low has no run with the same seed in 15 of 15"
+    answer = ask(audit, {"low": APART + RISE})
+    assert (answer.outcome, answer.base.void) == (Outcome.UNDECIDED, 15)
+    sentence = words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper"))
+    assert sentence == "low has no run with the same seed in 15 of 15"
 
 
 @pytest.mark.parametrize(
     ("check", "own", "low", "answer"),
     [
-        ({}, [0.1 + one for one in RISE], RISE, "no"),
-        ({}, [one - 0.1 for one in RISE], RISE, "yes"),
-        ({}, [one + 0.001 for one in RISE], RISE, "open"),
-        ({"difference": True}, [one - 0.1 for one in RISE], RISE, "yes"),
+        ({}, [0.1 + end for end in RISE], RISE, "no"),
+        ({}, [end - 0.1 for end in RISE], RISE, "yes"),
+        ({}, [end + 0.001 for end in RISE], RISE, "open"),
+        ({"difference": True}, [end - 0.1 for end in RISE], RISE, "yes"),
         ({"lower": AGAINST_LOW["upper"], "upper": "distance"}, RISE, [0.1] * 15, "yes"),
         ({}, [YES] * 5, [0.5] * 5, "yes"),
         ({}, [YES] * 4, [0.5] * 15, "unfinished"),
@@ -462,19 +464,17 @@ def test_groups_with_seeds_of_their_own_are_compared(
     check: Any, own: Any, low: Any, answer: str
 ) -> None:
     audit = one_claim(headline=[{**UNPAIRED, **check}], **BARE)
-    found = told(audit, {"own": own, "low": APART + low})
-    assert found.base.answer == answer
-    assert found.base.n == len(own)
+    judged = ask(audit, {"own": own, "low": APART + low})
+    assert judged.base.answer == answer
+    assert judged.base.n == len(own)
 
 
 def test_a_run_of_a_group_is_held_against_the_median_of_the_other() -> None:
     audit = one_claim(headline=[UNPAIRED], **BARE)
-    base = told(
-        audit, {"own": [0.5] * 6 + [1.5] * 9, "low": [*APART, 0.1, 1.0, 1.0, 1.0, 9.0]}
-    ).base
-    (one,) = base.estimates
-    assert one.values == (2.0,) * 6 + (1 / 1.5,) * 9
-    assert (base.yes, base.decision, one.decision) == (6, OPEN, OPEN)
+    base = ask(audit, {"own": [0.5] * 6 + [1.5] * 9, "low": [*APART, 0.1, 1.0, 1.0, 1.0, 9.0]}).base
+    (estimate,) = base.estimates
+    assert estimate.values == (2.0,) * 6 + (1 / 1.5,) * 9
+    assert (base.yes, base.decision, estimate.decision) == (6, OPEN, OPEN)
 
 
 def test_a_crash_is_unknown_among_groups() -> None:
@@ -484,7 +484,7 @@ def test_a_crash_is_unknown_among_groups() -> None:
         ([YES] * 5 + ["failed"], Outcome.SUPPORTED),
         ([YES] * 3 + ["failed"] * 2, Outcome.ERROR),
     ):
-        assert told(audit, {"own": own, "low": few}).outcome is outcome
+        assert ask(audit, {"own": own, "low": few}).outcome is outcome
 
 
 def test_pairing_enters_the_rule_only_where_it_is_left() -> None:
@@ -508,8 +508,8 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
     run = Measurements(series={"distance": Series(steps=steps, values=value)})
     headline = [{"kind": "concentrates", "share": "distance", "at_least": 0.8, "from": "paper"}]
     audit = one_claim(headline=headline, **BARE)
-    found = told(audit, {"own": [run] * 15})
-    assert words(found.reasons[0], Context(audit, audit.claims[0], found, "paper")) == says
+    answer = ask(audit, {"own": [run] * 15})
+    assert words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper")) == says
 
 
 # --- the end of a course --------------------------------------------------------------------------
@@ -530,9 +530,9 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
 def test_a_lone_last_observation_decides_nothing(values: list[float], status: Status) -> None:
     steps = tuple(range(0, 10 * len(values), 10))
     course = Measurements(series={"distance": Series(steps=steps, values=values)})
-    found = told(one_claim(), {"own": [course] * 6}).base
-    assert {run.status for run in found.runs} == {status}
-    assert found.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
+    answer = ask(one_claim(), {"own": [course] * 6}).base
+    assert {run.status for run in answer.runs} == {status}
+    assert answer.estimates[0].values == (values[-1],) * 6, "a void run keeps its number"
 
 
 def ends_apart(last: float) -> Measurements:
@@ -543,18 +543,21 @@ def ends_apart(last: float) -> Measurements:
 
 
 def test_a_void_run_stays_void_under_another_bound() -> None:
-    found = told(one_claim(), {"own": [NO] * 13 + [ALMOST] * 2 + [ends_apart(NO)] * 5})
-    assert (found.base.void, found.base.yes, found.base.decision) == (5, 0, MISSED)
-    assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.NEAR)
-    assert [one.status for one in moved(found.base, Limit.relaxed).runs].count(Status.VOID) == 5
+    audit = one_claim()
+    runs = {"own": [NO] * 13 + [ALMOST] * 2 + [ends_apart(NO)] * 5}
+    answer = ask(audit, runs)
+    assert (answer.base.void, answer.base.yes, answer.base.decision) == (5, 0, MISSED)
+    assert (answer.outcome, answer.base.answer) == (Outcome.UNDECIDED, Answer.NEAR)
+    panel = Panel.of(audit, audit.claims[0], "paper", index_records(records_of(audit, runs)))
+    assert panel.headline(panel.base).with_bounds(Limit.relaxed).void == 5
 
 
 def test_a_void_run_has_no_place_among_groups() -> None:
     audit = one_claim(headline=[UNPAIRED], **BARE)
     own = [YES] * 4 + [ends_apart(NO)] * 6
-    (one,) = told(audit, {"own": own, "low": APART + [0.1] * 15}).base.estimates
-    assert one.groups is not None
-    assert one.groups[0] == (*[YES] * 4, *[None] * 6)
+    (estimate,) = ask(audit, {"own": own, "low": APART + [0.1] * 15}).base.estimates
+    assert estimate.groups is not None
+    assert estimate.groups[0] == (*[YES] * 4, *[None] * 6)
 
 
 @pytest.mark.parametrize(
@@ -568,8 +571,8 @@ def test_a_spike_decides_no_late_mean(spike: float, status: Status, count: int) 
     course = Measurements(series={"distance": Series(steps=tuple(range(count)), values=values)})
     headline = [{"kind": "reaches", "value": {"measurement": "distance", "step": "late"}}]
     headline[0] |= {"at_least": 2.0, "from": "paper"}
-    found = told(one_claim(headline=headline, **BARE), {"own": [course] * 6}).base
-    assert {run.status for run in found.runs} == {status}
+    answer = ask(one_claim(headline=headline, **BARE), {"own": [course] * 6}).base
+    assert {run.status for run in answer.runs} == {status}
 
 
 # --- levels ---------------------------------------------------------------------------------------
@@ -602,38 +605,38 @@ def graded(*primary: int, **changes: Any) -> Any:
 def test_a_graded_claim_is_decided_where_it_is_primary(
     primary: list[int], rows: Any, answer: Answer, outcome: Outcome, counts: Any
 ) -> None:
-    found = told(graded(*primary), {"own": rows, "stays": [(0.8, 0.8)] * 5})
-    assert (found.base.answer, found.outcome) == (answer, outcome)
-    assert tuple(grade.yes for grade in found.grades) == counts
-    assert found.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
+    judged = ask(graded(*primary), {"own": rows, "stays": [(0.8, 0.8)] * 5})
+    assert (judged.base.answer, judged.outcome) == (answer, outcome)
+    assert tuple(grade.yes for grade in judged.grades) == counts
+    assert judged.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
 
 
 def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> None:
     check = {**AGAINST_LOW, "lower": "by_size", "upper": {"measurement": "by_size", "arm": "low"}}
     runs = {"own": [(YES, YES)] * 5, "low": [(NO, NO)] * 5, "stays": [UNMEASURED] * 5}
-    found = told(graded(1, 2, headline=[check]), runs)
-    assert [one.verdict for one in found.controls] == [Verdict.OPEN]
-    assert [one.answer for one in found.grades] == [Answer.YES] * 2
+    answer = ask(graded(1, 2, headline=[check]), runs)
+    assert [control.verdict for control in answer.controls] == [Verdict.OPEN]
+    assert [grade.answer for grade in answer.grades] == [Answer.YES] * 2
 
 
 def test_what_levels_answer_is_said_where_they_differ() -> None:
     runs = {"own": [(YES, NO)] * 15, "stays": [(YES, 0.8)] * 5}
-    found = told(graded(1, 2), runs)
-    assert [grade.answer for grade in found.grades] == [Answer.BLIND, Answer.NO]
-    assert (found.outcome, found.base.answer) == (Outcome.UNDECIDED, Answer.OPEN)
-    assert stated(found.reasons) == [("levels", {})]
+    answer = ask(graded(1, 2), runs)
+    assert [grade.answer for grade in answer.grades] == [Answer.BLIND, Answer.NO]
+    assert (answer.outcome, answer.base.answer) == (Outcome.UNDECIDED, Answer.OPEN)
+    assert stated(answer.reasons) == [("levels", {})]
 
 
 def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
     rows = [(YES, YES), (YES, NO), "failed", "diverged", UNMEASURED]
-    base = told(graded(1, 2), {"own": rows}).base
-    said = [Status.YES, Status.NO, Status.CRASHED, Status.NO, Status.VOID]
-    assert [run.status for run in base.runs] == said
+    base = ask(graded(1, 2), {"own": rows}).base
+    statuses = [Status.YES, Status.NO, Status.CRASHED, Status.NO, Status.VOID]
+    assert [run.status for run in base.runs] == statuses
     assert [len(estimate.values) for estimate in base.estimates] == [5, 5]
 
 
 def test_the_typical_number_is_the_median_of_the_runs() -> None:
-    (estimate,) = told(one_claim(), {"own": [*[YES] * 14, 2.78e120]}).base.estimates
+    (estimate,) = ask(one_claim(), {"own": [*[YES] * 14, 2.78e120]}).base.estimates
     assert (estimate.median, estimate.worst, estimate.decision) == (YES, 2.78e120, None)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproaudit.report.claims import ClaimText
 
 from bundles import (
     AGAINST_LOW,
@@ -14,12 +15,12 @@ from bundles import (
     NO,
     ROWS,
     YES,
+    ask,
     guess,
     one_claim,
     ours,
     read_as,
     records_of,
-    told,
 )
 from factories import answers_of, stated
 from miniatures import aligns, setting
@@ -53,7 +54,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
     runs |= {f"pause={at}": ROWS.get(end, []) for at, end in (alternatives or {}).items()}
     steps = read_as(*(20, 10)[: len(stated) - 1]) if len(stated) > 1 else None
     pause = guess(1.0, 2.0, unlikely={"2": "Too long."}) if alternatives else None
-    return told(one_claim(steps=steps, pause=pause), runs)
+    return ask(one_claim(steps=steps, pause=pause), runs)
 
 
 @pytest.mark.parametrize(
@@ -113,34 +114,40 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
 def test_the_first_outcome_that_applies(
     stated: list[str], alternatives: Any, outcome: Outcome, reason: str | None
 ) -> None:
-    found = under(stated, alternatives)
+    answer = under(stated, alternatives)
     expected = stated if len(stated) > 1 or stated != ["ruled out"] else ["open"]
-    assert sorted(one.answer for one in found.stated) == sorted(expected)
-    assert found.own.answer == expected[0]
-    assert (found.outcome, next((one.kind for one in found.reasons), None)) == (outcome, reason)
+    assert sorted(reading.answer for reading in answer.stated) == sorted(expected)
+    assert answer.own.answer == expected[0]
+    assert (answer.outcome, next((reason.kind for reason in answer.reasons), None)) == (
+        outcome,
+        reason,
+    )
     if outcome is DEPENDS:
-        assert [one.answer for one in found.sides or ()] == ["yes", "no"]
+        assert [side.answer for side in answer.sides or ()] == ["yes", "no"]
 
 
 def test_a_reading_that_is_left_out_is_unfinished() -> None:
     for rows, outcome in (("yes", SUPPORTED), ("no", UNDECIDED), ("blind", UNINFORMATIVE)):
         runs = {"own": ROWS[rows], "stays": PASSING if rows == "blind" else [0.8] * 5}
-        found = told(one_claim(steps=read_as(20), readings=[]), runs)
-        assert (found.outcome, found.left_out) == (outcome, (Varied(setting="steps", value=20),))
+        answer = ask(one_claim(steps=read_as(20), readings=[]), runs)
+        assert (answer.outcome, answer.left_out) == (outcome, (Varied(setting="steps", value=20),))
     excused = read_as(20, excused="It cannot matter.")
     for readings in ([], ["steps"]):  # it need not be run
         audit = one_claim(steps=excused, readings=readings)
-        assert told(audit, {"own": ROWS["no"]}).outcome is NOT_SUPPORTED
-        assert not told(audit).reasons
+        assert ask(audit, {"own": ROWS["no"]}).outcome is NOT_SUPPORTED
+        assert not ask(audit).reasons
 
 
 def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
     audit = one_claim(steps=read_as(20, 10))
-    found = told(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
-    assert (found.base.role, found.base.varied) == (Role.READING, Varied(setting="steps", value=20))
-    assert [reading.varied and reading.varied.value for reading in found.readings] == [40, 10]
-    assert (found.outcome, found.controls[0].verdict) == (UNINFORMATIVE, "passes")
-    assert told(audit, {"own": []}).base.name == "own"
+    answer = ask(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
+    assert (answer.base.role, answer.base.varied) == (
+        Role.READING,
+        Varied(setting="steps", value=20),
+    )
+    assert [reading.varied and reading.varied.value for reading in answer.readings] == [40, 10]
+    assert (answer.outcome, answer.controls[0].verdict) == (UNINFORMATIVE, "passes")
+    assert ask(audit, {"own": []}).base.name == "own"
 
 
 # --- what else leaves a part, and crashes ---------------------------------------------------------
@@ -160,19 +167,19 @@ def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
 def test_a_check_of_support_that_is_missed_leaves_a_part(
     support: Any, own: str, outcome: Outcome
 ) -> None:
-    found = told(one_claim(support=[support], notes=[aligns(0.001)]), {"own": ROWS[own]})
-    assert (found.outcome, found.notes[0].yes) == (outcome, 0)
+    answer = ask(one_claim(support=[support], notes=[aligns(0.001)]), {"own": ROWS[own]})
+    assert (answer.outcome, answer.notes[0].yes) == (outcome, 0)
 
 
 def test_support_is_asked_of_each_reading_and_yields_to_an_alternative() -> None:
     audit = one_claim(support=[aligns(0.05)], steps=read_as(20), pause=guess(1.0))
     runs = {"own": [0.06] * 15, "pause=1": [0.06] * 15}
-    assert told(audit, {**runs, "steps=20": ROWS["yes"]}).outcome is PARTLY
-    assert told(audit, {**runs, "steps=20": [0.06] * 15, "own": ROWS["yes"]}).outcome is PARTLY
-    assert told(audit, {**runs, "steps=20": ROWS["open"], "own": ROWS["yes"]}).outcome is SUPPORTED
-    assert told(audit, {**runs, "steps=20": ROWS["yes"], "pause=1": ROWS["no"]}).outcome is DEPENDS
+    assert ask(audit, {**runs, "steps=20": ROWS["yes"]}).outcome is PARTLY
+    assert ask(audit, {**runs, "steps=20": [0.06] * 15, "own": ROWS["yes"]}).outcome is PARTLY
+    assert ask(audit, {**runs, "steps=20": ROWS["open"], "own": ROWS["yes"]}).outcome is SUPPORTED
+    assert ask(audit, {**runs, "steps=20": ROWS["yes"], "pause=1": ROWS["no"]}).outcome is DEPENDS
     some = [YES] * 8 + [0.06] * 7
-    assert told(audit, {"own": some, "steps=20": ROWS["yes"]}).outcome is SUPPORTED  # open
+    assert ask(audit, {"own": some, "steps=20": ROWS["yes"]}).outcome is SUPPORTED  # open
 
 
 GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
@@ -215,11 +222,11 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 
 def test_crashes_matter_where_they_could_change_the_outcome(
     changes: Any, runs: Any, outcome: Outcome
 ) -> None:
-    found = told(one_claim(**changes), runs)
-    assert found.outcome is outcome
+    answer = ask(one_claim(**changes), runs)
+    assert answer.outcome is outcome
     if outcome is ERROR:
         arms = [runs.get(reading, []) for reading in READINGS]
-        assert stated(found.reasons) == [
+        assert stated(answer.reasons) == [
             ("crashed", {"runs": sum(a.count("failed") for a in arms)})
         ]
 
@@ -281,14 +288,14 @@ UNMEASURED = Measurements(scalars={"final": 1.0})
 def test_a_control_fails_passes_or_stands_in_the_way(
     changes: Any, runs: Any, verdict: str, answer: str
 ) -> None:
-    found = told(one_claim(**changes), runs)
+    judged = ask(one_claim(**changes), runs)
     by = "stays" if answer in ("blind", "open", "unfinished") else ""
-    assert (found.controls[0].verdict, found.base.answer, found.base.by) == (verdict, answer, by)
+    assert (judged.controls[0].verdict, judged.base.answer, judged.base.by) == (verdict, answer, by)
     reasons = {"passes": "control passes", "larger": "control larger", "open": "control open"}
-    control = found.controls[0]
+    control = judged.controls[0]
     why = "void runs" if 2 * control.void > control.n else reasons.get(verdict)
     if by:
-        assert [(one.kind, one.arm) for one in found.reasons] == [(why, "stays")]
+        assert [(reason.kind, reason.arm) for reason in judged.reasons] == [(why, "stays")]
 
 
 # --- all diverged ---------------------------------------------------------------------------------
@@ -338,13 +345,31 @@ DIVERGED = ["diverged"] * 5
 def test_runs_that_all_diverge_say_nothing_of_a_claim(
     changes: Any, runs: Any, outcome: Outcome, reason: Any
 ) -> None:
-    found = told(one_claim(**changes), runs)
-    assert found.outcome is outcome
-    of_these = [one for kind, one in stated(found.reasons) if kind == "all diverged"]
+    answer = ask(one_claim(**changes), runs)
+    assert answer.outcome is outcome
+    of_these = [values for kind, values in stated(answer.reasons) if kind == "all diverged"]
     assert of_these == (
         [] if reason is None else [{"arm": "own", "settings": (), "what": "", **reason}]
     )
-    assert (found.level is None) == (outcome in (UNDECIDED, NOT_TESTED))
+    assert (answer.level is None) == (outcome in (UNDECIDED, NOT_TESTED))
+
+
+@pytest.mark.parametrize(
+    ("changes", "own", "outcome"),
+    [
+        ({}, [NO] * 15, UNDECIDED),
+        ({"exact": True}, [NO], UNDECIDED),
+        ({}, [YES] * 15, SUPPORTED),
+        ({"headline": [aligns(0.1)]}, [NO] * 15, NOT_SUPPORTED),  # the paper's own bound
+    ],
+)
+def test_a_positive_control_that_diverged_leaves_open_what_is_missed(
+    changes: Any, own: list[float], outcome: Outcome
+) -> None:
+    answer = ask(one_claim(**changes), {"own": own, "built": DIVERGED})
+    why = {"arm": "built", "void": "reference diverged", "what": "built", "runs": 5}
+    assert answer.outcome is outcome
+    assert stated(answer.reasons) == ([("void runs", why)] if outcome is UNDECIDED else [])
 
 
 @pytest.mark.parametrize(
@@ -380,8 +405,11 @@ def test_a_second_change_that_comes_alone_leaves_its_control_open(
     own = [measured(first, second, seed) for seed in range(5)]
     control = [measured(0 * at, second if later else 0 * at, seed) for seed in range(5)]
     audit = one_claim(headline=[waits], constructed=None)
-    found = told(audit, {"own": own, "stays": control, "built": []})
-    assert ([one.verdict for one in found.controls], found.outcome) == ([verdict], outcome)
+    answer = ask(audit, {"own": own, "stays": control, "built": []})
+    assert ([control.verdict for control in answer.controls], answer.outcome) == (
+        [verdict],
+        outcome,
+    )
 
 
 def test_a_reading_has_its_own_controls_where_they_ran() -> None:
@@ -392,9 +420,9 @@ def test_a_reading_has_its_own_controls_where_they_ran() -> None:
         ({"stays/steps=20": [YES] * 5}, "control passes"),
         ({"stays/steps=20": [0.001] * 3 + [1.5] * 2}, "control larger"),
     ):
-        found = told(audit, {**runs, "stays": [1.5] * 5, **more})
-        assert [one.answer for one in found.stated] == [Answer.UNFINISHED, Answer.BLIND]
-        assert stated(found.reasons) == [(kind, {"arm": "stays"})]
+        answer = ask(audit, {**runs, "stays": [1.5] * 5, **more})
+        assert [reading.answer for reading in answer.stated] == [Answer.UNFINISHED, Answer.BLIND]
+        assert stated(answer.reasons) == [(kind, {"arm": "stays"})]
 
 
 @pytest.mark.parametrize(
@@ -413,10 +441,10 @@ def test_a_positive_control_that_misses_a_bound_of_ours_makes_it_blind(
     headline: Any, built: list[float], place: int | None
 ) -> None:
     headline = [{k: v for k, v in check.items() if v is not None} for check in headline]
-    found = told(one_claim(headline=headline), {"built": built})
+    answer = ask(one_claim(headline=headline), {"built": built})
     expected = [] if place is None else [("out of reach", {"arm": "built", "place": place})]
-    assert [one for one in stated(found.reasons) if one[0] == "out of reach"] == expected
-    assert (found.base.by == "built") == (found.outcome is UNINFORMATIVE) == (place is not None)
+    assert [reason for reason in stated(answer.reasons) if reason[0] == "out of reach"] == expected
+    assert (answer.base.by == "built") == (answer.outcome is UNINFORMATIVE) == (place is not None)
 
 
 @pytest.mark.parametrize(
@@ -437,7 +465,7 @@ def test_a_condition_that_no_null_misses_cannot_fail(
     headline: Any, null: Any, places: tuple[int, ...]
 ) -> None:
     runs = {"stays": null, "low": [0.03] * 15}
-    assert told(one_claim(headline=headline), runs).cannot_fail == places
+    assert ask(one_claim(headline=headline), runs).cannot_fail == places
 
 
 DIFFERENCE = {**BEATS, "difference": True}
@@ -469,8 +497,24 @@ def test_an_ablation_is_smaller_below_half_the_effect(
     headline: Any, ends: Any, specificity: Specificity
 ) -> None:
     audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
-    found = told(audit, {"own": [1 / 64] * 15, "low": ends, "stays": [1.5] * 5})
-    assert (found.ablations[0].specificity, found.outcome) == (specificity, SUPPORTED)
+    answer = ask(audit, {"own": [1 / 64] * 15, "low": ends, "stays": [1.5] * 5})
+    assert (answer.ablations[0].specificity, answer.outcome) == (specificity, SUPPORTED)
+
+
+def test_the_effects_that_are_shown_are_those_that_are_compared() -> None:
+    """Of two contrasts the first has no size in the ablation, which ends at 0."""
+    by_size = {**BEATS, "lower": "by_size[1]", "upper": "by_size[2]"}
+    audit = one_claim(headline=[by_size, BEATS], ablations=[{"arm": "low", "lacks": "B"}])
+
+    def run(end: float, small: float) -> Measurements:
+        series = {"distance": Series(steps=(0, 5, 10), values=[1.0, end, end])}
+        return Measurements(series=series, arrays={"by_size": (small, 1.0)})
+
+    runs = {"own": [run(1 / 64, 0.1)] * 15, "low": [run(0.2, 0.0)] * 5}
+    answer = ask(audit, {**runs, "stays": [1.5] * 5})
+    text = ClaimText(audit, audit.claims[0], answer, "paper")
+    assert text.answer.ablations[0].specificity is Specificity.SMALLER
+    assert text.effects(text.answer.ablations[0]) == "5.0 against 64"
 
 
 # --- bounds of ours, alternatives, training that goes on ------------------------------------------
@@ -486,10 +530,10 @@ def test_near_is_what_all_bounds_of_ours_relaxed_at_once_leave() -> None:
         ([{"kind": "reaches", "value": "final", "at_most": 0.3, **_OURS}], 0.6, Answer.NEAR),
         ([{"kind": "reaches", "value": "final", "at_most": 0.35, **_OURS}], 0.6, Answer.NO),
     ):
-        found = told(one_claim(headline=headline, constructed=None), {"own": [end] * 15})
-        assert found.base.answer is answer
-    found = told(one_claim(headline=[aligns(0.5), by_size]), {"own": [ALMOST] * 15})
-    assert stated(found.reasons) == [
+        judged = ask(one_claim(headline=headline, constructed=None), {"own": [end] * 15})
+        assert judged.base.answer is answer
+    judged = ask(one_claim(headline=[aligns(0.5), by_size]), {"own": [ALMOST] * 15})
+    assert stated(judged.reasons) == [
         ("near", {"arm": "own", "place": 1, "bound": 0.2, "stated": 0.1})
     ]
 
@@ -500,28 +544,28 @@ _OURS = {"from": "ours", "why": "It is enough."}
 def alternatives_at(
     small: dict[str, Any], whole: dict[str, Any] | None = None
 ) -> tuple[ClaimAnswer, list[Any]]:
-    found = told(one_claim(pause=guess(1.0)), whole, lower=small)
-    return found, [(a.tier, a.answer, a.counts, (a.own_yes, a.own_n)) for a in found.alternatives]
+    answer = ask(one_claim(pause=guess(1.0)), whole, lower=small)
+    return answer, [(a.tier, a.answer, a.counts, (a.own_yes, a.own_n)) for a in answer.alternatives]
 
 
 def test_an_alternative_counts_where_the_small_scale_answers_as_the_whole() -> None:
     small = {"own": [YES] * 5, "pause=1": [NO] * 5}
-    found, said = alternatives_at(small)
-    assert (found.outcome, said) == (DEPENDS, [("quick", "no", True, (5, 5))])
-    found, said = alternatives_at({**small, "own": [YES] * 3 + [NO] * 2})
-    assert (found.outcome, said) == (SUPPORTED, [("quick", "no", False, (3, 5))])
+    answer, alternatives = alternatives_at(small)
+    assert (answer.outcome, alternatives) == (DEPENDS, [("quick", "no", True, (5, 5))])
+    answer, alternatives = alternatives_at({**small, "own": [YES] * 3 + [NO] * 2})
+    assert (answer.outcome, alternatives) == (SUPPORTED, [("quick", "no", False, (3, 5))])
     # at the whole scale it answered, and the small one is not asked
-    found, said = alternatives_at(small, {"pause=1": [YES] * 5})
-    assert (found.outcome, said) == (SUPPORTED, [("paper", "yes", True, (15, 15))])
-    found, _ = alternatives_at(small, {"pause=1": [YES] * 4})
-    assert found.outcome is DEPENDS
+    answer, alternatives = alternatives_at(small, {"pause=1": [YES] * 5})
+    assert (answer.outcome, alternatives) == (SUPPORTED, [("paper", "yes", True, (15, 15))])
+    answer, _ = alternatives_at(small, {"pause=1": [YES] * 4})
+    assert answer.outcome is DEPENDS
 
 
 def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
     audit = one_claim(steps=read_as(20), pause=guess(1.0))
     runs = {"own": ["diverged"] * 13 + [NO] * 2, "steps=20": ROWS["no"], "pause=1": ROWS["open"]}
-    found = told(audit, runs)
-    assert (found.own.answer, found.outcome) == (Answer.RULED_OUT, UNDECIDED)
+    answer = ask(audit, runs)
+    assert (answer.own.answer, answer.outcome) == (Answer.RULED_OUT, UNDECIDED)
 
 
 @pytest.mark.parametrize(
@@ -538,7 +582,7 @@ def test_an_alternative_that_hardly_trained_is_unfinished(
     own: list[float], other: list[float], answer: Answer
 ) -> None:
     runs = {"own": [own] * 15, "pause=1": [other] * 5}
-    assert told(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
+    assert ask(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
 
 
 def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> None:
@@ -550,8 +594,8 @@ def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> Non
         else record
         for record in records
     ]
-    (found,) = answers_of(audit, grown)["one"].alternatives
-    assert found.answer is Answer.RULED_OUT
+    (answer,) = answers_of(audit, grown)["one"].alternatives
+    assert answer.answer is Answer.RULED_OUT
 
 
 def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None:
@@ -561,9 +605,9 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
 
     for moving, reason in ((4, "not ended"), (3, "straddles")):
         own = [YES] * 8 + [course(0.3)] * moving + [NO] * (7 - moving)
-        found = told(one_claim(), {"own": own})
-        assert (found.outcome, found.reasons[0].kind) == (UNDECIDED, reason)
-    assert told(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
+        answer = ask(one_claim(), {"own": own})
+        assert (answer.outcome, answer.reasons[0].kind) == (UNDECIDED, reason)
+    assert ask(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
 
 
 def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
@@ -571,8 +615,8 @@ def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
         values = 0.8 + 0.02 * np.random.default_rng(seed).normal(size=40)
         return Measurements(series={"distance": Series(steps=tuple(range(40)), values=values)})
 
-    found = told(one_claim(), {"own": [YES] * 8 + [level(seed) for seed in range(7)]})
-    assert (found.outcome, found.reasons[0].kind) == (UNDECIDED, "straddles")
+    answer = ask(one_claim(), {"own": [YES] * 8 + [level(seed) for seed in range(7)]})
+    assert (answer.outcome, answer.reasons[0].kind) == (UNDECIDED, "straddles")
 
 
 @pytest.mark.parametrize(
@@ -593,9 +637,9 @@ def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves:
         values = [[1.0, 1.0], [end, end + 0.2 * (1 - end)], [end, end]]
         return Measurements(series={"course_by_size": Series(steps=(0, 8, 10), values=values)})
 
-    found = told(one_claim(**changes), {"own": [course(YES)] * 8 + [course(0.3)] * 7})
-    assert found.outcome is UNDECIDED
-    assert (found.reasons[0].kind == "not ended") is moves
+    answer = ask(one_claim(**changes), {"own": [course(YES)] * 8 + [course(0.3)] * 7})
+    assert answer.outcome is UNDECIDED
+    assert (answer.reasons[0].kind == "not ended") is moves
 
 
 @pytest.mark.parametrize(
@@ -611,9 +655,9 @@ def test_arms_that_are_compared_with_settings_unstated_take_a_step(
     headline: Any, unstated: frozenset[str], told_of: bool
 ) -> None:
     audit = one_claim(headline=headline, nulls=[], no_control="A toy.")
-    found = told(audit, {"low": [NO] * 15}, history=History(unstated=unstated))
-    assert found.outcome is SUPPORTED
-    assert ("unstated" in [one.kind for one in found.reasons]) is told_of
+    answer = ask(audit, {"low": [NO] * 15}, history=History(unstated=unstated))
+    assert answer.outcome is SUPPORTED
+    assert ("unstated" in [reason.kind for reason in answer.reasons]) is told_of
 
 
 # --- how sure, and why not surer ------------------------------------------------------------------
@@ -720,10 +764,10 @@ def test_each_reason_is_one_step_down(changes: Any, runs: Any, more: Any, reason
     runs = {"low": [NO] * 15, **runs}
     if "by_size" in str(changes) and "built" not in runs:
         runs["built"] = [(0.001, 0.001)] * 5
-    found = told(one_claim(**changes), runs, **more)
-    assert found.outcome in (SUPPORTED, NOT_SUPPORTED, DEPENDS)
-    assert stated(found.reasons) == ([] if reason is None else [reason])
-    assert found.level is (Level.HIGH if reason is None else Level.MODERATE)
+    answer = ask(one_claim(**changes), runs, **more)
+    assert answer.outcome in (SUPPORTED, NOT_SUPPORTED, DEPENDS)
+    assert stated(answer.reasons) == ([] if reason is None else [reason])
+    assert answer.level is (Level.HIGH if reason is None else Level.MODERATE)
 
 
 def test_reasons_add_up_and_change_no_outcome() -> None:
@@ -732,12 +776,12 @@ def test_reasons_add_up_and_change_no_outcome() -> None:
     for more in ({}, {"nulls": [], "no_control": "A toy."}, {"wording": "recalled"},
                  {"steps": read_as(20), "readings": []}, {"pause": guess(1.0)}):  # fmt: skip
         changes |= more
-        found = told(one_claim(**changes))
-        levels.append((found.outcome, found.level))
+        answer = ask(one_claim(**changes))
+        levels.append((answer.outcome, answer.level))
     steps = (Level.HIGH, Level.MODERATE, Level.LOW, Level.VERY_LOW, Level.VERY_LOW)
     assert levels == [(SUPPORTED, level) for level in steps]
 
 
 def test_smoke_judges_nothing() -> None:
-    found = told(one_claim(), tier="smoke")
-    assert (found.outcome, stated(found.reasons)) == (NOT_TESTED, [("smoke", {})])
+    answer = ask(one_claim(), tier="smoke")
+    assert (answer.outcome, stated(answer.reasons)) == (NOT_TESTED, [("smoke", {})])

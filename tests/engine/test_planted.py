@@ -50,8 +50,8 @@ def test_a_world_of_each_kind_fits_its_audit(world: World, tmp_path: Path):
     ],
 )
 def test_an_outcome_is_held_against_the_truth(truth, outcome, wrong, unanswered):
-    said = row(truth, outcome)
-    assert (said.wrong, said.unanswered) == (wrong, unanswered)
+    judged = row(truth, outcome)
+    assert (judged.wrong, judged.unanswered) == (wrong, unanswered)
 
 
 def test_a_world_is_what_most_of_its_draws_are():
@@ -67,10 +67,10 @@ def test_a_rate_has_an_exact_interval():
 
 def test_the_report_names_each_wrong_world_with_the_experts_reason():
     world = next(world for world in WORLDS if world.truth is False)
-    said = "\n".join(report([Judged((Row(world, 0, "supported", "low", "10 of 10 runs"),))]))
-    assert f"{world.name}: the claim is false; supported (low) 1×." in said
-    assert "low: 1/1 100%" in said
-    assert world.expert in said
+    lines = "\n".join(report([Judged((Row(world, 0, "supported", "low", "10 of 10 runs"),))]))
+    assert f"{world.name}: the claim is false; supported (low) 1×." in lines
+    assert "low: 1/1 100%" in lines
+    assert world.expert in lines
 
 
 def test_the_pages_have_both_rates_with_their_intervals():
@@ -79,9 +79,9 @@ def test_the_pages_have_both_rates_with_their_intervals():
     untrue, true = readme(judged)
     assert "1/1 100% (3% to 100%)" in untrue
     assert "1/2 50% (1% to 99%)" in true
-    said = "\n".join(calibration(judged))
-    assert "no sample of papers" in said
-    assert "| all | 3 | 1/1 100% (3% to 100%) | 1/2 50% (1% to 99%) |" in said
+    lines = "\n".join(calibration(judged))
+    assert "no sample of papers" in lines
+    assert "| all | 3 | 1/1 100% (3% to 100%) | 1/2 50% (1% to 99%) |" in lines
 
 
 def test_a_section_is_written_between_its_marks_and_kept():

@@ -13,12 +13,12 @@ from bundles import (
     NO,
     ROWS,
     YES,
+    ask,
     guess,
     one_claim,
     ours,
     read_as,
     records_of,
-    told,
 )
 from factories import answers_of, make_audit
 from miniatures import aligns, claim
@@ -64,11 +64,11 @@ def test_a_reading_that_rises_moves_no_outcome_down(
 ) -> None:
     place = data.draw(st.integers(0, len(stated) - 1))
     step = data.draw(st.integers(0, 1))
-    found = []
+    outcomes = []
     for level in (step, step + 1):
         stated[place] = data.draw(st.sampled_from(RISING[level]))
-        found.append(outcome_of(stated, stated[0], credible, lacks_support=lacks))
-    never_down(*found)
+        outcomes.append(outcome_of(stated, stated[0], credible, lacks_support=lacks))
+    never_down(*outcomes)
 
 
 @given(ANSWERS, CREDIBLE, st.booleans(), st.data())
@@ -81,8 +81,8 @@ def test_which_stated_reading_stands_first_changes_no_outcome(
     outcome = outcome_of(stated, own, credible, lacks_support=lacks)
     assert outcome_of(other, own, credible, lacks_support=lacks) is outcome
     quiet = credible & set(SILENT)
-    found = {outcome_of(other, one, quiet, lacks_support=lacks) for one in stated}
-    assert len(found) == 1
+    outcomes = {outcome_of(other, own, quiet, lacks_support=lacks) for own in stated}
+    assert len(outcomes) == 1
 
 
 @given(ANSWERS, CREDIBLE, CREDIBLE, st.booleans())
@@ -91,7 +91,7 @@ def test_alternatives_turn_no_answer_round(
 ) -> None:
     """What ran beside the stated readings can make an answer depend or leave it open, no more."""
     before, after = (
-        outcome_of(stated, stated[0], one, lacks_support=lacks) for one in (few, few | more)
+        outcome_of(stated, stated[0], others, lacks_support=lacks) for others in (few, few | more)
     )
     told = before is after or after is Outcome.DEPENDS
     assert told or (before, after) == (Outcome.NOT_SUPPORTED, Outcome.UNDECIDED)
@@ -114,7 +114,7 @@ def test_one_yes_more_moves_no_answer_down(
     """Of runs that are enough; before, there is no answer that could move."""
     audit = one_claim(steps=read_as(20), pause=guess(1.0) if guessed else None)
     runs = {"stays": [YES] * passed + [fails] * (5 - passed), "steps=20": ROWS[other]}
-    before, after = (told(audit, {**runs, "own": rows}) for rows in (own, [*own, YES]))
+    before, after = (ask(audit, {**runs, "own": rows}) for rows in (own, [*own, YES]))
     never_down(before.outcome, after.outcome)
 
 
@@ -126,7 +126,7 @@ def test_one_yes_more_moves_no_comparison_of_groups_down(own: list[Any], other: 
     other = apart(other, 1e-7)
     audit = one_claim(headline=[{**AGAINST_LOW, "paired": False}], nulls=[])
     runs = {"low": [None] * 20 + other}
-    before, after = (told(audit, {**runs, "own": rows}) for rows in (own, [*own, 0.001]))
+    before, after = (ask(audit, {**runs, "own": rows}) for rows in (own, [*own, 0.001]))
     never_down(before.outcome, after.outcome)
 
 
@@ -137,9 +137,9 @@ def test_a_looser_bound_moves_no_answer_down(
 ) -> None:
     """The controls say the same: they end far from any of these bounds, which the start misses."""
     runs = {"own": own, "steps=20": other, "stays": [9.0] * 5, "built": [0.001] * 5}
-    bounds = (ours(one) if mine else aligns(one) for one in (at, min(at * by, 0.99)))
+    bounds = (ours(bound_at) if mine else aligns(bound_at) for bound_at in (at, min(at * by, 0.99)))
     never_down(
-        *(told(one_claim(headline=[bound], steps=read_as(20)), runs).outcome for bound in bounds)
+        *(ask(one_claim(headline=[bound], steps=read_as(20)), runs).outcome for bound in bounds)
     )
 
 
@@ -157,11 +157,11 @@ def test_own_value_and_reading_may_change_places(
     audit = one_claim(steps=read_as(20), support=[ours(support)])
     swapped = one_claim(steps={**read_as(40), "value": 20}, support=[ours(support)])
     records = records_of(audit, {"built": [0.001] * 5, "built/steps=20": [0.001] * 5, **runs})
-    first, second = (answers_of(one, records)["one"] for one in (audit, swapped))
+    first, second = (answers_of(asked, records)["one"] for asked in (audit, swapped))
     assert first.outcome is second.outcome
     if own and other:
-        there = {one.answer for one in second.stated}
-        assert {one.answer for one in first.stated} == there
+        there = {reading.answer for reading in second.stated}
+        assert {reading.answer for reading in first.stated} == there
 
 
 BY_SIZE = ours(measurement="by_size")
@@ -185,9 +185,9 @@ def test_every_bundle_has_an_answer(
         **more,
     )
     runs = {"own": own, "steps=20": other, "pause=1": other, "low": own, "built": other}
-    found = told(audit, runs, lower={"pause=1": own, "own": other})
-    assert (found.level is not None) == (found.outcome in DECIDED)
-    assert found.reasons or found.level == "high"
+    answer = ask(audit, runs, lower={"pause=1": own, "own": other})
+    assert (answer.level is not None) == (answer.outcome in DECIDED)
+    assert answer.reasons or answer.level == "high"
 
 
 @SMALL

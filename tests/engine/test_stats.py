@@ -22,6 +22,7 @@ from reproaudit.stats.growth import (
     best_decay,
     misfit_of,
     misfits,
+    products,
     roughness,
 )
 from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
@@ -138,6 +139,15 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
 
 
 # --- onsets and growth ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("courses", "steps"), [(3, 5), (2381, 250), (2381, 750), (1, 300_000)])
+def test_products_of_some_courses_at_a_time_are_those_of_all(courses: int, steps: int) -> None:
+    random = np.random.default_rng(0)
+    shapes = random.normal(size=(courses, steps))
+    values = random.normal(size=steps)
+    assert products(shapes, values) == pytest.approx(shapes @ values, rel=1e-9, abs=1e-9)
+
 
 T100 = np.arange(101.0)
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from reproaudit.report.words import Context, words
 from test_alike import (
     BELOW,
     PAPER,
     SOONER,
     Course,
+    Runs,
     answered,
     audit_of,
     best,
+    changed,
     falls,
     rises,
     runs,
@@ -28,17 +31,7 @@ from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.records import Series
 
-Runs = Mapping[int, Series]
-
 NO_CONTROL = {"no_control": "It is a number."}
-
-
-def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Runs:
-    """Runs whose courses are otherwise made."""
-    return {
-        seed: Series(steps=one.steps, values=how(np.asarray(one.values)))
-        for seed, one in series.items()
-    }
 
 
 def averaged(series: Runs, over: int) -> Runs:
@@ -51,11 +44,11 @@ def averaged(series: Runs, over: int) -> Runs:
     return changed(series, average)
 
 
-def holds(found: ClaimAnswer, why: Void) -> bool:
+def holds(answer: ClaimAnswer, why: Void) -> bool:
     """Whether a claim is supported; if not, runs are void for the reason."""
-    if found.outcome is Outcome.SUPPORTED:
+    if answer.outcome is Outcome.SUPPORTED:
         return True
-    assert (found.level, why in voids(found)) == (None, True)
+    assert (answer.level, why in voids(answer)) == (None, True)
     return False
 
 
@@ -106,15 +99,17 @@ def test_two_averages_are_one_statistic() -> None:
 def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair: bool) -> None:
     own = runs(falls(0.05, pace=9_000, noise=0.01))
     rest = falls(0.6, noise=0.01) if fair else falls(0.05, pace=9_000, noise=0.01)
-    found = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 @pytest.mark.parametrize(("to", "fair"), [(0.2, False), (0.5, True)])
 def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bool) -> None:
     own = best(runs(falls(0.2, noise=0.05)))
-    found = answered(audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(
+        audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)}
+    )
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 @pytest.mark.parametrize(("half", "fair"), [(4_500, False), (9_000, True)])
@@ -130,8 +125,8 @@ def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
 ) -> None:
     check = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
     own = best(runs(falls(to, pace=1_500, noise=0.06)))
-    found = answered(audit_of(check, **NO_CONTROL), {"own": own})
-    assert holds(found, Void.STATISTIC) is fair
+    answer = answered(audit_of(check, **NO_CONTROL), {"own": own})
+    assert holds(answer, Void.STATISTIC) is fair
 
 
 # --- begins late --------------------------------------------------------------------------------
@@ -139,10 +134,10 @@ def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
 
 def since(step: int, series: Runs) -> Runs:
     """Runs of which the log begins at a step."""
-    first = {seed: sum(at < step for at in one.steps) for seed, one in series.items()}
+    first = {seed: sum(at < step for at in course.steps) for seed, course in series.items()}
     return {
-        seed: Series(steps=one.steps[first[seed] :], values=one.values[first[seed] :])
-        for seed, one in series.items()
+        seed: Series(steps=course.steps[first[seed] :], values=course.values[first[seed] :])
+        for seed, course in series.items()
     }
 
 
@@ -182,8 +177,8 @@ def drifts(by: float) -> Course:
 @pytest.mark.parametrize(("course", "fair"), [(drifts(0.2), False), (swings(0.0), True)])
 def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: bool) -> None:
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
-    found = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
-    assert holds(found, Void.NOT_ENDED) is fair
+    answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
+    assert holds(answer, Void.NOT_ENDED) is fair
 
 
 # --- as often -----------------------------------------------------------------------------------
@@ -206,7 +201,7 @@ def test_the_best_of_more_observations_is_no_better(to: float, every: int, fair:
 def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
     """A claim on a place between two arms, of which the null is 2.4 times as high late."""
     arms = {"ceiling": control(0.5)}
-    ends = [{"measurement": "x", "arm": one} for one in ("other", "ceiling")]
+    ends = [{"measurement": "x", "arm": name} for name in ("other", "ceiling")]
     check = {"kind": "reaches", "value": "x", "between": ends, "at_least": 0.8, **PAPER}
 
     def blown(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -218,7 +213,18 @@ def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
     return audit_of(check, arms, **NO_CONTROL), measured
 
 
-@pytest.mark.parametrize("late", [0.75, 0.93, 0.97])
-def test_a_null_that_blew_up_late_is_no_scale(late: float) -> None:
-    assert not holds(answered(*between(0.5, late)), Void.END_APART)
-    assert holds(answered(*between(0.15, late)), Void.END_APART)
+@pytest.mark.parametrize(
+    ("late", "void"),
+    [(0.75, Void.REFERENCE_END), (0.93, Void.REFERENCE_END), (0.97, Void.END_APART)],
+)
+def test_a_null_that_blew_up_late_is_no_scale(late: float, void: Void) -> None:
+    assert not holds(answered(*between(0.5, late)), void)
+    assert holds(answered(*between(0.15, late)), void)
+
+
+def test_the_rule_that_fired_is_the_reason() -> None:
+    audit, arms = between(0.5, 0.75)
+    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    assert words(context.answer.reasons[0], context) == (
+        "x meets the bound in 10 of 10 only by where in training its reference is read"
+    )

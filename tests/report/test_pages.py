@@ -72,7 +72,7 @@ SAID = [
      "final grows by 2.0"),
     ("reaches", {"value": "final", "between": ["distance", "final"], "at_least": 1}, 2,
      "final closes 200 % of the gap between distance and final, beyond the ceiling in 1 of 1"),
-    ("scales_like", {"value": "final", "axis": "size", "exponent": ENDS}, 2, "exponent 2.0"),
+    ("scales_like", {"value": "final", "axis": "size", "exponent": ENDS}, 2, "final: exponent 2.0"),
     ("separates", {"value": "distance", "start": ENDS, "end": ENDS}, 2, "distance starts at 2.0"),
     ("stages", {"earlier": {"series": "final"}, "later": SERIES, "order": ENDS}, 2,
      "distance comes 2.0 times as late as final"),

@@ -17,7 +17,8 @@ from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Record
 from reproaudit.scorecard.answers import with_reviews
 from reproaudit.scorecard.files import read_scorecard
-from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, MOST_LINE_WORDS, words_in
+from reproaudit.scorecard.lines import MOST_LINE_WORDS
+from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, words_in
 from scorecard.test_rows import one_claim, scorecard
 
 ROOT = Path(__file__).parents[2]

@@ -121,8 +121,8 @@ def _rests_on_arms(audit: Audit, experiment: str) -> bool:
     """
     for claim in audit.claims:
         compared = {q.arm for check in claim.headline for q in check.quantities()}
-        arms = (*claim.nulls, *filter(None, [claim.constructed]))
-        names = {arm if isinstance(arm, str) else arm.name for arm in arms}
+        built = () if claim.constructed is None else (claim.constructed,)
+        names = {arm if isinstance(arm, str) else arm.name for arm in (*claim.nulls, *built)}
         if claim.experiment == experiment and not names <= compared:
             return True
     return False

@@ -65,6 +65,7 @@ class Void(StrEnum):
     HIDDEN = "hidden"
     FEW_OBSERVED = "few observed"
     END_APART = "end apart"
+    REFERENCE_END = "reference end"
     START_APART = "start apart"
     NOT_AS_FAR = "not as far"
     NOT_AS_FINELY = "not as finely"

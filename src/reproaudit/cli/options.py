@@ -91,10 +91,10 @@ def parse_size(text: str) -> float:
 
 
 def parse_executor(text: str) -> tuple[str, str]:
-    """Return the name and the place in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
-    name, _, place = text.partition("=")
-    if (name, place) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and place):
-        return name, place
+    """Return the name and the address in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
+    name, _, address = text.partition("=")
+    if (name, address) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and address):
+        return name, address
     raise UsageError(
         f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
         "this machine."
@@ -131,13 +131,13 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None, block: Any) -> Any:
     """Return the engine that the options name; a UsageError if they do not fit together."""
-    name, place = executor or ("", "")
+    name, address = executor or ("", "")
     if name != "slurm" and (slurm or block):
         raise UsageError("--slurm and --block are for --executor slurm: give that, too.")
     if not name:
         return None
     known = {"options": slurm, "block": block}
-    return _engines.Engine(name, place, **{key: value for key, value in known.items() if value})
+    return _engines.Engine(name, address, **{key: value for key, value in known.items() if value})
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
@@ -164,7 +164,7 @@ KeptStore = Annotated[
     Path | None,
     Option("--store", exists=True, help="The folder of records.", show_default="runs"),
 ]
-"""Of a command that only looks after records: a folder that is named has to be there."""
+"""The store of a command that only looks after records: it has to be there if it is named."""
 Out = Annotated[
     Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
@@ -259,7 +259,7 @@ DataDir = Annotated[
 ]
 
 
-def workspace(
+def open_workspace(
     audits: Path | None = None, store: Path | None = None, reports: Path | None = None
 ) -> Workspace:
     """Return the folders that a command line names, to work in."""

@@ -61,11 +61,11 @@ def settings_table(compared: Iterable[Mapping[str, Any]]) -> Table:
 
     table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
     styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
-    for one in compared:
-        audited = f"{shown(one['audit'])} ({one['source']})"
-        found = "" if one["found"] is None else shown(one["found"])
-        cells = (one["setting"], one["role"], audited, found, one["status"])
-        table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[one["status"]])
+    for setting in compared:
+        audited = f"{shown(setting['audit'])} ({setting['source']})"
+        stated = "" if setting["found"] is None else shown(setting["found"])
+        cells = (setting["setting"], setting["role"], audited, stated, setting["status"])
+        table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[setting["status"]])
     return table
 
 

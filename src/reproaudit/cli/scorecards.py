@@ -37,8 +37,8 @@ def show_reports(
     present(reported.data if as_json else None, lines, as_json)
     _say_written(reported.written, as_json)
     for card in cards if as_json or not prints else ():
-        if said := as_written_words(card):
-            say(f"{card.paper.slug}: {said}", stderr=True, style="yellow")
+        if words := as_written_words(card):
+            say(f"{card.paper.slug}: {words}", stderr=True, style="yellow")
     for slug, error in reported.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
 
@@ -88,8 +88,8 @@ def _lines_of(
     verbose: bool,
     scales: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    for place, card in enumerate(scorecards):
-        if place:
+    for number, card in enumerate(scorecards):
+        if number:
             yield ""
         if by_scale := scales.get(card.paper.slug):
             yield f"{card.paper.slug}, {by_scale}"

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, exit_code, workspace
+from reproaudit.cli.options import app, exit_code, open_workspace
 from reproaudit.cli.output import present, say, settings_table, terminal
 from reproaudit.errors import UsageError
 
@@ -28,7 +28,7 @@ def list_papers(
     """
     from reproaudit.service.listing import list_lines
 
-    listed = workspace(audits, store, out).list()
+    listed = open_workspace(audits, store, out).list()
     for slug, error in listed.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
     present(listed.data, list_lines(listed.papers, terminal().width), as_json)
@@ -61,9 +61,9 @@ def report(
     from reproaudit.cli.scorecards import show_reports
     from reproaudit.report.files import TERMINAL
 
-    place = workspace(audits, store, out)
-    papers = place.select(slugs or (), everything, salt=salt, tier=tier)
-    reported = place.report(
+    workspace = open_workspace(audits, store, out)
+    papers = workspace.select(slugs or (), everything, salt=salt, tier=tier)
+    reported = workspace.report(
         papers, tier=tier, formats=formats, group=group, needs_all=not everything
     )
     prints = formats is None or TERMINAL in formats
@@ -82,7 +82,7 @@ def diff(
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    comparison = workspace().diff(before, after)
+    comparison = open_workspace().diff(before, after)
     present(comparison.model_dump(mode="json"), comparison.lines, as_json)
     return 0
 
@@ -108,15 +108,15 @@ def judge_measurements(
     They may be the authors' own logs or another framework's runs, and are marked as not ours. The
     manifest is described in docs/measurements.md; --template writes one with empty tables.
     """
-    place = workspace(audits)
-    (paper,) = place.select([slug])
+    workspace = open_workspace(audits)
+    (paper,) = workspace.select([slug])
     if template is not None and measurements is None:
-        files = place.template(paper, template, tier or "paper", claims or ())
+        files = workspace.template(paper, template, tier or "paper", claims or ())
         lines = (
-            f"wrote {files.data[0]} and {len(files.data) - 1} tables, to be filled in",
+            f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
             f"then: reproaudit judge {slug} --measurements {template}",
         )
-        present(files.data, lines, as_json)
+        present([str(file) for file in files], lines, as_json)
         return 0
     if measurements is None or template is not None:
         raise UsageError("judge takes either --measurements DIR or --template DIR.")
@@ -124,7 +124,7 @@ def judge_measurements(
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
     from reproaudit.report.terminal import judged_lines
 
-    judged = place.judge(paper, measurements, claims, out=out)
+    judged = workspace.judge(paper, measurements, claims, out=out)
     present(judged.data, judged_lines(judged.scorecard), as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
@@ -150,9 +150,9 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    place = workspace(audits)
-    (paper,) = place.select([slug])
-    imported = place.import_(
+    workspace = open_workspace(audits)
+    (paper,) = workspace.select([slug])
+    imported = workspace.import_(
         paper,
         logs,
         out,
@@ -175,7 +175,7 @@ def import_runs(
 @app.command()
 def export(
     slug: options.PaperName,
-    form: Annotated[str, Option("--to", help=EXPORTS_HELP)],
+    export_format: Annotated[str, Option("--to", help=EXPORTS_HELP)],
     tier: options.Tier = None,
     out: Annotated[
         Path | None, Option(help="The file, or the folder of a format of several.")
@@ -204,19 +204,20 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
-    from reproaudit.service.export import Signature
-
-    place = workspace(audits, store, reports)
-    (paper,) = place.select([slug])
-    signature = Signature(
-        tuple(codecheckers or ()),
-        tuple(orcids or ()),
-        certificate,
-        report_url,
-        license_url,
-        tuple(author_orcids or ()),
+    workspace = open_workspace(audits, store, reports)
+    (paper,) = workspace.select([slug])
+    exports = workspace.export(
+        paper,
+        export_format,
+        tier=tier,
+        out=out,
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        author_orcids=tuple(author_orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
     )
-    exports = place.export(paper, form, tier=tier, out=out, signature=signature)
     for remark in exports.remarks:
         say(remark, stderr=True, style="yellow")
     present(exports.data, (), as_json, written=() if as_json else exports.written)

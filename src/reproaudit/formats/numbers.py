@@ -99,3 +99,8 @@ def at_words(coordinate: int | float | str) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: 1 run, 5 runs."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital, unless it begins with a symbol such as α."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text

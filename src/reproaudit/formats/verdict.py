@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from statistics import median
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Censored, Kind, Limit, Number, Void
+from reproaudit.checks import Censored, Kind, Limit, Number, Side, Void
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.stats.binomial import Decision
 
@@ -106,27 +107,24 @@ class Varied(StrictModel):
     """A setting at another value than the claim's own."""
 
     setting: str
-    """The setting's name."""
     value: SettingValue
-    """Its value."""
 
 
 class RunAnswer(StrictModel):
     """What one run says of some checks."""
 
     seed: int
-    """The run's seed."""
     status: Status
-    """yes, no, void or crashed."""
     diverged: bool = False
     """Whether its own training diverged, so that it says no and has no numbers."""
     void: Void | None = None
-    """Of a void run: why."""
+    """Why it is void; null of any other run."""
     about: str = ""
-    """Of a void run: the arm that diverged or has no run of this seed, or the measurement that it
-    lacks."""
+    """What a void run is about: the arm that diverged or has no run of this seed, or the
+    measurement that it lacks."""
     found: float | None = None
-    """Of a void run: the step at which its log begins, or the number that lies out of range."""
+    """What was found in a void run: the step at which its log begins, or the number that lies out
+    of range."""
 
     @property
     def answered(self) -> bool:
@@ -140,7 +138,7 @@ class Estimate(StrictModel):
     check: int
     """The place of its check among those that were asked."""
     name: str
-    """Of a check with several conditions, which one; else the check's kind."""
+    """Which of its check's conditions it is; of a check with one, the kind."""
     measurement: str
     """The measurement that the number is of."""
     unit: Literal["plain", "factor", "share"] = "plain"
@@ -154,8 +152,7 @@ class Estimate(StrictModel):
     holds: tuple[bool | None, ...]
     """Whether each run meets the bound; null where nobody can tell."""
     censored: tuple[Censored | None, ...] = ()
-    """Of each run whose number is only a limit: whether it is at least or at most that. Empty where
-    none is."""
+    """Whether the number of a run is only a limit, at least or at most; empty where none is."""
     by_mean: bool = False
     """Whether the mean of the runs decides."""
     log: bool = False
@@ -167,7 +164,7 @@ class Estimate(StrictModel):
     """How many runs the mean leaves out: at most a fifteenth, those farthest from the typical one,
     where the mean of all is open and the count decides as the mean of the others does."""
     decision: Decision | None = None
-    """Of a condition that its mean decides, or a comparison of groups: the decision."""
+    """What the mean or the comparison of groups decides; null where the runs are counted."""
     groups: tuple[tuple[float | None, ...], tuple[float | None, ...]] | None = None
     """Where groups with seeds of their own are compared: the number of each run, and of each run of
     the other arm, the smaller the better; null where a run has none."""
@@ -179,13 +176,7 @@ class Estimate(StrictModel):
     @property
     def numbers(self) -> tuple[float, ...]:
         """The number of each run that has one."""
-        return tuple(one for one in self.values if one is not None)
-
-    def held(self, run: int, limit: Limit) -> bool | None:
-        """Tell whether a run meets another bound; as it said, if it has no number or is void."""
-        value = self.values[run]
-        said = self.holds[run]
-        return said if value is None or said is None else limit.held(value, self.side(run))
+        return tuple(value for value in self.values if value is not None)
 
     def side(self, run: int) -> Censored | None:
         """Return on which side of its number a run lies, if that is only a limit."""
@@ -206,6 +197,14 @@ class Estimate(StrictModel):
         return median(self.numbers) if self.numbers else None
 
     @property
+    def size(self) -> float:
+        """How far the typical run is beyond no effect, factors by their logarithm; or NaN."""
+        typical = math.nan if self.median is None else self.median
+        if self.unit == "factor":
+            typical = math.log(typical) if typical > 0 else math.nan
+        return -typical if self.limit.side in (Side.BELOW, Side.AT_MOST) else typical
+
+    @property
     def worst(self) -> float | None:
         """The number of the run farthest from meeting the bound; a limit, as of `median`."""
         return self.limit.worst(self.numbers) if self.numbers else None
@@ -215,43 +214,30 @@ class Estimate(StrictModel):
         """Whether it is met, by its own decision, or else in most of the runs that can tell."""
         if self.decision in (Decision.MET, Decision.MISSED):
             return self.decision is Decision.MET
-        known = [one for one in self.holds if one is not None]
+        known = [held for held in self.holds if held is not None]
         return 2 * sum(known) > len(known)
 
 
-class ArmAnswer(StrictModel):
-    """What the runs of one arm say of some checks, at one coordinate."""
+class Counted:
+    """What is counted of an arm's runs, while they are judged and when that is published."""
 
-    name: str
-    """The arm's name, unique within the claim."""
-    role: Role
-    """What the arm is to the claim."""
-    varied: Varied | None = None
-    """Of a reading, an alternative, or the own runs beside a reading: the setting that differs."""
-    at: Coordinate | None = None
-    """Of a graded claim: the coordinate."""
-    decision: Decision
-    """met, missed or open, of all runs together."""
-    relaxed: Decision
-    """The decision where every number of ours is relaxed."""
-    runs: tuple[RunAnswer, ...]
-    """Every run, by seed."""
-    estimates: tuple[Estimate, ...] = ()
-    """By condition; none where no run was held against the bounds."""
-    unfinished: bool = False
-    """Whether there are too few runs, or void or crashed ones stand in the way of a decision."""
-    equal: bool = False
-    """Whether all of at least five runs are equal in every number that was read."""
-    copies: int = 0
-    """Of measurements from elsewhere: how many further runs were copies of others."""
-    stands_alone: bool = False
-    """Of measurements from elsewhere: whether its one run stands for all, since the audit calls it
-    deterministic."""
-    left_over: dict[str, int] = Field(default_factory=dict)
-    """Of measurements from elsewhere: how many runs of each compared arm have no run with their
-    seed here."""
-    trained: tuple[float, float] | None = None
-    """The median training loss at the start and at the end."""
+    if TYPE_CHECKING:
+
+        @property
+        def runs(self) -> tuple[RunAnswer, ...]:
+            """Every run, by seed."""
+
+        @property
+        def estimates(self) -> tuple[Estimate, ...]:
+            """What is asked of the runs, by condition."""
+
+        @property
+        def decision(self) -> Decision:
+            """The decision of all runs together."""
+
+        @property
+        def stands_alone(self) -> bool:
+            """Whether the one run stands for all."""
 
     @property
     def yes(self) -> int:
@@ -281,12 +267,12 @@ class ArmAnswer(StrictModel):
     @property
     def diverged(self) -> int:
         """The number of runs whose own training diverged."""
-        return sum(one.diverged for one in self.runs)
+        return sum(run.diverged for run in self.runs)
 
     @property
     def lacks(self) -> tuple[str, ...]:
         """The measurements that no run has, of runs that did not diverge; none without runs."""
-        lacking = [one.about for one in self.runs if one.void is Void.NOT_MEASURED]
+        lacking = [run.about for run in self.runs if run.void is Void.NOT_MEASURED]
         is_every = lacking and len(lacking) + self.diverged == self.n
         return tuple(dict.fromkeys(lacking)) if is_every else ()
 
@@ -295,23 +281,59 @@ class ArmAnswer(StrictModel):
         """Whether runs were handed in that have what is asked for."""
         return bool(self.runs) and not self.lacks
 
-    @property
-    def effect(self) -> float | None:
-        """The typical factor of the first contrast that has one."""
-        contrasts = [one.median for one in self.estimates if one.contrast]
-        return next((one for one in contrasts if one is not None and one > 0), None)
-
     def _count(self, *statuses: Status) -> int:
-        return sum(one.status in statuses for one in self.runs)
+        return sum(run.status in statuses for run in self.runs)
+
+
+class ArmAnswer(Counted, StrictModel):
+    """What the runs of one arm say of some checks, at one coordinate."""
+
+    name: str
+    """The arm's name, unique within the claim."""
+    role: Role
+    """What the arm is to the claim."""
+    varied: Varied | None = None
+    """The setting that differs in a reading, an alternative, or the own runs beside a reading."""
+    at: Coordinate | None = None
+    """The coordinate of a graded claim."""
+    decision: Decision
+    """met, missed or open, of all runs together."""
+    relaxed: Decision
+    """The decision where every number of ours is relaxed."""
+    runs: tuple[RunAnswer, ...]
+    """Every run, by seed."""
+    estimates: tuple[Estimate, ...] = ()
+    """By condition; none where no run was held against the bounds."""
+    unfinished: bool = False
+    """Whether there are too few runs, or void or crashed ones stand in the way of a decision."""
+    equal: bool = False
+    """Whether all of at least five runs are equal in every number that was read."""
+    copies: int = 0
+    """How many further runs, measured elsewhere, were copies of others."""
+    stands_alone: bool = False
+    """Whether its one run, measured elsewhere, stands for all: the audit calls it deterministic."""
+    left_over: dict[str, int] = Field(default_factory=dict)
+    """How many runs of each compared arm, measured elsewhere, have no run with their seed here."""
+    trained: tuple[float, float] | None = None
+    """The median training loss at the start and at the end."""
+
+
+def first_contrast(
+    own: Sequence[Estimate], other: Sequence[Estimate]
+) -> tuple[Estimate, Estimate] | None:
+    """Return the first contrast that has a size in two arms of a claim; None if none has."""
+    pairs = zip(own, other, strict=False)
+    contrasts = (pair for pair in pairs if pair[0].contrast)
+    sized = (pair for pair in contrasts if not any(math.isnan(arm.size) for arm in pair))
+    return next(sized, None)
 
 
 class ReadingAnswer(ArmAnswer):
     """What the runs of a reading answer, with its controls."""
 
     answer: Answer
-    """The answer."""
     by: str = ""
-    """Of a blind or an open one: the control that passes or stands in the way, or the positive
+    """What makes it blind or open: the control that passes or stands in the way, or the positive
     control that misses a bound."""
 
 
@@ -399,14 +421,12 @@ class NotAlike(StrictModel):
     """Something that was not measured alike in two arms and was let pass."""
 
     how: Unlike
-    """What it is."""
     arms: tuple[str, ...]
     """The arm whose measurements are other than those that they are compared with; of lengths, both
     arms."""
     measurement: str = ""
-    """What was measured."""
     ends: tuple[int, ...] = ()
-    """Of lengths: the last step in either arm."""
+    """The last step in either arm, where lengths differ."""
     lowers: bool = True
     """Whether it takes a step of certainty; not so lengths that settings state."""
 
@@ -415,7 +435,6 @@ class Reason(StrictModel):
     """A reason: its kind, and what the answer and the audit do not say of it already."""
 
     kind: ReasonKind
-    """The kind of reason."""
     arm: str = ""
     """The name of the control, the reading or the alternative that it is about."""
     void: Void | None = None
@@ -434,7 +453,7 @@ class Reason(StrictModel):
     stated: float = 0.0
     """The bound of ours in its place, as the audit has it."""
     found: float | None = None
-    """Of void runs: what the first of them has found, as `RunAnswer.found`."""
+    """What was found in the first of the void runs, as `RunAnswer.found`."""
     what: str = ""
     """What stood in, in the record's words; who measured; which measurement, or arm, is lacking; or
     which arm diverged, too."""
@@ -442,7 +461,68 @@ class Reason(StrictModel):
     """Whether a bound was changed after results; else the audit was not committed before."""
 
 
-class ClaimAnswer(StrictModel):
+class ClaimArms:
+    """The arms that decide on a claim, while it is judged and when that is published."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def outcome(self) -> Outcome:
+            """The conclusion."""
+
+        @property
+        def base(self) -> ReadingAnswer:
+            """The runs that are shown as the claim's own."""
+
+        @property
+        def readings(self) -> tuple[ReadingAnswer, ...]:
+            """The headline under other values that a source states."""
+
+        @property
+        def alternatives(self) -> tuple[AlternativeAnswer, ...]:
+            """The headline under other guesses."""
+
+    @property
+    def stated(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, the one shown as the claim's own first."""
+        return (self.base, *self.readings)
+
+    @property
+    def own(self) -> ReadingAnswer:
+        """The reading of the claim's own settings."""
+        return next(reading for reading in self.stated if reading.role is Role.OWN)
+
+    @property
+    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
+        """A reading that says yes and one that says no, of a claim that depends; else None."""
+        if self.outcome is not Outcome.DEPENDS:
+            return None
+        yes = next(reading for reading in self.deciding if reading.answer is Answer.YES)
+        no = next(reading for reading in self.deciding if reading.answer is Answer.NO)
+        return yes, no
+
+    @property
+    def deciding(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, and the likely alternatives that count."""
+        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
+        return (*self.stated, *likely)
+
+    @property
+    def otherwise(self) -> list[AlternativeAnswer]:
+        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
+        return [arm for arm in self.alternatives if self.changed_by(arm)]
+
+    def changed_by(self, arm: ReadingAnswer) -> bool:
+        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
+
+        An alternative turns it with a yes for a no, or a no for a yes.
+        """
+        if isinstance(arm, AlternativeAnswer):
+            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
+        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
+
+
+class ClaimAnswer(ClaimArms, StrictModel):
     """The conclusion on one claim, and all that it rests on."""
 
     id: str
@@ -487,31 +567,6 @@ class ClaimAnswer(StrictModel):
         return self.id.partition(".")[2]
 
     @property
-    def stated(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, the one shown as the claim's own first."""
-        return (self.base, *self.readings)
-
-    @property
-    def own(self) -> ReadingAnswer:
-        """The reading of the claim's own settings."""
-        return next(one for one in self.stated if one.role is Role.OWN)
-
-    @property
-    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
-        """Of a claim that depends: a reading that says yes, and one that says no."""
-        if self.outcome is not Outcome.DEPENDS:
-            return None
-        yes = next(one for one in self.deciding if one.answer is Answer.YES)
-        no = next(one for one in self.deciding if one.answer is Answer.NO)
-        return yes, no
-
-    @property
-    def deciding(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, and the likely alternatives that count."""
-        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
-        return (*self.stated, *likely)
-
-    @property
     def leading(self) -> Estimate | None:
         """The condition that a row shows: what own runs miss, or a reading's, or a control's."""
         estimates = self.base.estimates
@@ -525,20 +580,6 @@ class ClaimAnswer(StrictModel):
         ]
         telling = [own for place, own in enumerate(estimates) if place not in self.cannot_fail]
         return next(iter(missed or read or telling or estimates), None)
-
-    @property
-    def otherwise(self) -> list[AlternativeAnswer]:
-        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
-        return [one for one in self.alternatives if self.changed_by(one)]
-
-    def changed_by(self, arm: ReadingAnswer) -> bool:
-        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
-
-        An alternative turns it with a yes for a no, or a no for a yes.
-        """
-        if isinstance(arm, AlternativeAnswer):
-            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
-        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     def arms(self) -> Iterator[ArmAnswer]:
         """Yield every arm to which the headline was put."""

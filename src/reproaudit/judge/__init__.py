@@ -1,9 +1,10 @@
 """The engine: from an audit, records and a history to the verdict (`verdict`), and nothing else.
 
 `bundles` puts the records of all arms with one seed together, `alike` looks whether they can be
-compared, and `runs` lets each run say yes or no; `decisions` counts; `readings` holds the count
-under one set of settings against its controls; `outcomes` concludes on a claim; `certainty` says
-how sure that makes us and why not surer. Nothing here knows a store, git, a clock, or a sentence.
+compared, and `runs` lets each run say yes or no; `decisions` counts; `arms` holds what an arm says
+until it is published; `readings` holds the count under one set of settings against its controls;
+`outcomes` concludes on a claim; `certainty` says how sure that makes us and why not surer. Nothing
+here knows a store, git, a clock, or a sentence.
 docs/answers.md has the same rules in words.
 """
 

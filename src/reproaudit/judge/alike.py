@@ -72,24 +72,24 @@ class Log:
 class LogPair:
     """Two logs of which one is compared with, or held against, the other."""
 
-    one: Log
+    log: Log
     other: Log
 
     @property
     def share(self) -> float:
         """The share of the longer log that the shorter one has."""
-        shorter, longer = sorted((self.one.end, self.other.end))
+        shorter, longer = sorted((self.log.end, self.other.end))
         return shorter / longer if longer > 0 else 1.0
 
     @property
     def is_as_far(self) -> bool:
         """Whether both go equally far, as far as an end asks for."""
-        return self.share >= AS_FAR or self.one.is_constant or self.other.is_constant
+        return self.share >= AS_FAR or self.log.is_constant or self.other.is_constant
 
     @property
     def is_ours(self) -> bool:
         """Whether the runs are ours, of a known schedule."""
-        return self.one.record.origin is None
+        return self.log.record.origin is None
 
 
 # --- as far -------------------------------------------------------------------------------------
@@ -103,15 +103,15 @@ def not_as_far(
     Runs of ours do not, nor do those of which the audit says that their lengths differ.
     """
     pairs = _pairs(bundles, checks, arm, record)
-    return next((one for one in pairs if _decides(bundles, one)), None)
+    return next((pair for pair in pairs if _decides(bundles, pair)), None)
 
 
 def _lengths_differ(bundles: Bundles, pair: LogPair) -> bool:
     """Whether the arms' settings differ in one that the audit names as the length of training."""
-    arms = (pair.one.arm, pair.other.arm)
-    names = frozenset[str]().union(*(bundles.audit.lengths_of(one.experiment) for one in arms))
-    one, other = (each.settings(bundles.audit, bundles.tier) for each in arms)
-    return any(one.get(name) != other.get(name) for name in names)
+    arms = (pair.log.arm, pair.other.arm)
+    names = frozenset[str]().union(*(bundles.audit.lengths_of(arm.experiment) for arm in arms))
+    own, other = (arm.settings(bundles.audit, bundles.tier) for arm in arms)
+    return any(own.get(name) != other.get(name) for name in names)
 
 
 def _pairs(
@@ -119,33 +119,41 @@ def _pairs(
 ) -> Iterator[LogPair]:
     """Yield the logs of a run and of its references whose ends are compared, two by two."""
     for check in checks:
-        logs = [_log(bundles, check, one, arm, record) for one in check.to_the_end]
-        known = [one for one in logs if one is not None]
+        logs = [_log(bundles, check, quantity, arm, record) for quantity in check.to_the_end]
+        known = [log for log in logs if log is not None]
         if not check.common_part:
             yield from itertools.starmap(LogPair, itertools.combinations(known, 2))
         if arm.role not in HELD_AGAINST_OWN:
             continue
-        for one in (one for one in check.to_the_end if one.arm is None):
-            mine = _log(bundles, check, one, arm, record)
-            own = _typical(bundles, _own(bundles), one, record.seed)
+        for quantity in (quantity for quantity in check.to_the_end if quantity.arm is None):
+            mine = _log(bundles, check, quantity, arm, record)
+            own = _typical(bundles, _own(bundles), quantity, record.seed)
             if mine is not None and own is not None:
                 yield LogPair(own, mine)
 
 
 def _own(bundles: Bundles) -> PlannedArm:
     """The claim's own arm, or a reading that ran in its place."""
-    arms = [one for one in bundles.arms.values() if one.role in (Role.OWN, Role.READING)]
-    return next((one for one in arms if bundles.recorded(one)), arms[0])
+    arms = [
+        planned for planned in bundles.arms.values() if planned.role in (Role.OWN, Role.READING)
+    ]
+    return next((planned for planned in arms if bundles.recorded(planned)), arms[0])
 
 
 def keeps_up(
     bundles: Bundles, check: Kind, arm: PlannedArm, there: PlannedArm, record: Record
 ) -> bool:
     """Tell whether a run of the group that an arm is compared with goes as far as that arm's."""
-    own = [_typical(bundles, arm, one) for one in check.to_the_end if one.arm is None]
-    logs = [_log_of(there, record, one) for one in check.to_the_end if one.arm == check.group]
+    own = [
+        _typical(bundles, arm, quantity) for quantity in check.to_the_end if quantity.arm is None
+    ]
+    logs = [
+        _log_of(there, record, quantity)
+        for quantity in check.to_the_end
+        if quantity.arm == check.group
+    ]
     pairs = [LogPair(a, b) for a, b in itertools.product(own, logs) if a and b]
-    return not any(_decides(bundles, one) for one in pairs)
+    return not any(_decides(bundles, pair) for pair in pairs)
 
 
 def _decides(bundles: Bundles, pair: LogPair) -> bool:
@@ -163,8 +171,8 @@ def _log(
     there = bundles.arms[str(quantity.arm)]
     if quantity.arm == check.group:
         return _typical(bundles, there, quantity)
-    found = bundles.partner(there, record.seed)
-    return None if found is None else _log_of(there, found, quantity)
+    partner = bundles.partner(there, record.seed)
+    return None if partner is None else _log_of(there, partner, quantity)
 
 
 def _log_of(arm: PlannedArm, record: Record, quantity: Quantity) -> Log | None:
@@ -181,14 +189,14 @@ def _typical(
     same = None if seed is None else bundles.recorded(arm).runs.get(seed)
     if same is not None and (paired := _log_of(arm, same, quantity)) is not None:
         return paired
-    in_order = sorted(_logs(bundles, arm, quantity), key=lambda one: one.end)
+    in_order = sorted(_logs(bundles, arm, quantity), key=lambda log: log.end)
     return in_order[len(in_order) // 2] if in_order else None
 
 
 def _logs(bundles: Bundles, arm: PlannedArm, quantity: Quantity) -> list[Log]:
     """The series of a quantity in every run of an arm."""
-    logs = (_log_of(arm, one, quantity) for one in bundles.recorded(arm).runs.values())
-    return [one for one in logs if one is not None]
+    logs = (_log_of(arm, record, quantity) for record in bundles.recorded(arm).runs.values())
+    return [log for log in logs if log is not None]
 
 
 # --- what is let pass ---------------------------------------------------------------------------
@@ -202,20 +210,23 @@ def let_pass(
     Each kind of thing is said once of the arms and the measurement, of lengths once of the arms.
     """
     rivals = [bundles.arms[name] for name in _compared(checks) if name != base.name]
-    arms = tuple({one.name: one for one in (base, *rivals, *controls)}.values())
-    found = [
+    arms = tuple({arm.name: arm for arm in (base, *rivals, *controls)}.values())
+    passed = [
         *_unlike_lengths(bundles, checks, (base, *controls)),
         *_single_runs(bundles, arms),
         *_statistics(bundles, checks, base, controls),
         *_starts(bundles, checks, arms),
     ]
-    once = {(one.how, one.arms, one.measurement * (not one.ends)): one for one in reversed(found)}
+    once = {
+        (unlike.how, unlike.arms, unlike.measurement * (not unlike.ends)): unlike
+        for unlike in reversed(passed)
+    }
     return tuple(reversed(once.values()))
 
 
 def _compared(checks: Iterable[Kind]) -> dict[str, None]:
     """The arms that checks read beside the one that is asked."""
-    return dict.fromkeys(q.arm for one in checks for q in one.quantities() if q.arm is not None)
+    return dict.fromkeys(q.arm for check in checks for q in check.quantities() if q.arm is not None)
 
 
 def _unlike_lengths(
@@ -225,17 +236,17 @@ def _unlike_lengths(
 
     One of the two is of the claim's runs; and of ours the other is not built by hand.
     """
-    runs = ((arm, one) for arm in arms for one in bundles.recorded(arm).runs.values())
-    for pair in (pair for arm, one in runs for pair in _pairs(bundles, checks, arm, one)):
-        roles = {pair.one.arm.role, pair.other.arm.role}
+    runs = ((arm, record) for arm in arms for record in bundles.recorded(arm).runs.values())
+    for pair in (pair for arm, record in runs for pair in _pairs(bundles, checks, arm, record)):
+        roles = {pair.log.arm.role, pair.other.arm.role}
         own = roles & {Role.OWN, Role.READING}
         built = pair.is_ours and Role.POSITIVE_CONTROL in roles
         if own and not (pair.is_as_far or built or _decides(bundles, pair)):
             yield NotAlike(
                 how=Unlike.LENGTHS,
-                arms=(pair.one.arm.name, pair.other.arm.name),
-                measurement=pair.one.measurement,
-                ends=(pair.one.end, pair.other.end),
+                arms=(pair.log.arm.name, pair.other.arm.name),
+                measurement=pair.log.measurement,
+                ends=(pair.log.end, pair.other.end),
                 lowers=not (pair.is_ours or _lengths_differ(bundles, pair)),
             )
 
@@ -249,7 +260,7 @@ def _single_runs(bundles: Bundles, arms: Iterable[PlannedArm]) -> Iterator[NotAl
 
 def from_elsewhere(records: Iterable[Record]) -> bool:
     """Tell whether records, of at least one run, are not ours."""
-    origins = [one.origin for one in records]
+    origins = [record.origin for record in records]
     return bool(origins) and None not in origins
 
 
@@ -258,14 +269,22 @@ def _statistics(
 ) -> Iterator[NotAlike]:
     """Arms whose courses are another statistic than those that they are held against."""
     for check in checks:
-        read = [one for one in check.quantities() if one.passes or one in check.to_the_end]
-        sides = [_side(bundles, base, one) for one in read]
+        read = [
+            quantity
+            for quantity in check.quantities()
+            if quantity.passes or quantity in check.to_the_end
+        ]
+        sides = [_side(bundles, base, quantity) for quantity in read]
         pairs = [*itertools.combinations(sides, 2)]
-        own = [(one, _side(bundles, base, one)) for one in read if one.arm is None]
-        pairs += [(side, _side(bundles, arm, one)) for arm in controls for one, side in own]
-        for one, other in pairs:
-            yield from _statistic(one, other)
-            yield from _statistic(other, one)
+        own = [
+            (quantity, _side(bundles, base, quantity)) for quantity in read if quantity.arm is None
+        ]
+        pairs += [
+            (side, _side(bundles, arm, quantity)) for arm in controls for quantity, side in own
+        ]
+        for side, other in pairs:
+            yield from _statistic(side, other)
+            yield from _statistic(other, side)
 
 
 def _side(bundles: Bundles, base: PlannedArm, quantity: Quantity) -> list[Log]:
@@ -274,36 +293,36 @@ def _side(bundles: Bundles, base: PlannedArm, quantity: Quantity) -> list[Log]:
     return _logs(bundles, arm, quantity)
 
 
-def _statistic(one: Sequence[Log], other: Sequence[Log]) -> Iterator[NotAlike]:
+def _statistic(logs: Sequence[Log], other: Sequence[Log]) -> Iterator[NotAlike]:
     """What sets the courses of some logs apart from those of others."""
-    if not (one and other and from_elsewhere(log.record for log in (*one, *other))):
+    if not (logs and other and from_elsewhere(log.record for log in (*logs, *other))):
         return
-    if _all(one, is_best_so_far) and not _any(other, improves_only):
-        yield _not_alike(Unlike.BEST_SO_FAR, one[0])
-    turns = not _any(one, improves_only) and not _any(other, improves_only)
-    if len(one) > 1 and turns and _all(one, ends_at_best) and not _any(other, ends_at_best):
-        yield _not_alike(Unlike.ENDS_AT_BEST, one[0])
+    if _all(logs, is_best_so_far) and not _any(other, improves_only):
+        yield _not_alike(Unlike.BEST_SO_FAR, logs[0])
+    turns = not _any(logs, improves_only) and not _any(other, improves_only)
+    if len(logs) > 1 and turns and _all(logs, ends_at_best) and not _any(other, ends_at_best):
+        yield _not_alike(Unlike.ENDS_AT_BEST, logs[0])
 
 
 def _all(logs: Iterable[Log], tells: Callable[[NDArray[np.float64]], bool]) -> bool:
-    return all(tells(course) for one in logs for course in one.courses)
+    return all(tells(course) for log in logs for course in log.courses)
 
 
 def _any(logs: Iterable[Log], tells: Callable[[NDArray[np.float64]], bool]) -> bool:
-    return any(tells(course) for one in logs for course in one.courses)
+    return any(tells(course) for log in logs for course in log.courses)
 
 
 def _starts(
     bundles: Bundles, checks: Sequence[Kind], arms: Iterable[PlannedArm]
 ) -> Iterator[NotAlike]:
     """Arms whose logs all begin at exactly 0, or with an observation that is left out."""
-    read = [q for one in checks for q in (*one.from_the_start, *one.over_training)]
-    for arm in (one for one in arms if one.role is not Role.POSITIVE_CONTROL):
+    read = [q for check in checks for q in (*check.from_the_start, *check.over_training)]
+    for arm in (arm for arm in arms if arm.role is not Role.POSITIVE_CONTROL):
         for quantity in read:
             logs = _logs(bundles, arm, quantity)
-            if not from_elsewhere(one.record for one in logs):
+            if not from_elsewhere(log.record for log in logs):
                 continue
-            if all(not one.courses[:, 0].any() and not one.is_constant for one in logs):
+            if all(not log.courses[:, 0].any() and not log.is_constant for log in logs):
                 yield _not_alike(Unlike.ZERO_START, logs[0])
             elif _any(logs, lambda course: start_of(course) is Start.ARTEFACT):
                 yield _not_alike(Unlike.START_LEFT_OUT, logs[0])
@@ -335,11 +354,11 @@ def units_apart(audit: Audit, tier: TierName, records: Records) -> Iterator[Unit
     seen = set()
     for claim in audit.claims:
         own, *others = arms_of(audit, claim)
-        names = dict.fromkeys(one.measurement for one in quantities_of(claim))
+        names = dict.fromkeys(quantity.measurement for quantity in quantities_of(claim))
         for name, other in itertools.product(names, others):
             key = (name, own.key(audit, tier), other.key(audit, tier))
             if key not in seen and _may_be_share(audit, own, name):
-                sizes = [_sizes(records.get(one, {}).values(), name) for one in key[1:]]
+                sizes = [_sizes(records.get(arm, {}).values(), name) for arm in key[1:]]
                 yield from _apart(name, (own, other), sizes)
             seen.add(key)
 
@@ -354,12 +373,12 @@ def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
 
 def _sizes(records: Iterable[Record], name: str) -> list[tuple[float, float]]:
     """The least and the largest number of a measurement in each run that has it."""
-    found = []
-    for one in records:
-        values = _numbers(one.measurements, name)
-        if values is not None and values.size and one.status is CellStatus.COMPLETED:
-            found.append((float(values.min()), float(values.max())))
-    return found
+    sizes = []
+    for record in records:
+        values = _numbers(record.measurements, name)
+        if values is not None and values.size and record.status is CellStatus.COMPLETED:
+            sizes.append((float(values.min()), float(values.max())))
+    return sizes
 
 
 def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:
@@ -378,10 +397,10 @@ def _apart(
     """Yield two arms of which one has shares, and the other numbers as of per cent."""
     if not all(sizes) or min(least for each in sizes for least, _ in each) < 0:
         return
-    pairs = sorted(zip(arms, sizes, strict=True), key=lambda one: max(most for _, most in one[1]))
+    pairs = sorted(zip(arms, sizes, strict=True), key=lambda side: max(most for _, most in side[1]))
     (share, small), (percent, large) = pairs
-    most = (median(one for _, one in small), median(one for _, one in large))
-    within = max(one for _, one in small) <= 1
-    beyond = min(one for _, one in large) > 1 and max(one for _, one in large) <= PER_CENT
+    most = (median(end for _, end in small), median(end for _, end in large))
+    within = max(end for _, end in small) <= 1
+    beyond = min(end for _, end in large) > 1 and max(end for _, end in large) <= PER_CENT
     if within and beyond and FACTORS[0] * most[0] <= most[1] <= FACTORS[1] * most[0]:
         yield UnitsApart(name, (share, percent), most)

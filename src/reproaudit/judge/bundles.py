@@ -46,11 +46,11 @@ Records = Mapping[tuple[str, str], SeedRecords]
 
 def index_records(records: Iterable[Record]) -> Records:
     """Return records by experiment and canonical settings, then by seed."""
-    found: dict[tuple[str, str], SeedRecords] = {}
-    for one in records:
-        key = one.experiment, canonical_settings(one.settings)
-        found.setdefault(key, SeedRecords())[one.seed] = one
-    return found
+    indexed: dict[tuple[str, str], SeedRecords] = {}
+    for record in records:
+        key = record.experiment, canonical_settings(record.settings)
+        indexed.setdefault(key, SeedRecords())[record.seed] = record
+    return indexed
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Bundles:
 
     @cached_property
     def _compared(self) -> tuple[str, ...]:
-        names = {one.arm for one in quantities_of(self.claim)}
+        names = {quantity.arm for quantity in quantities_of(self.claim)}
         return tuple(name for name in self.arms if name in names)
 
     def run(self, arm: PlannedArm, record: Record) -> Run:
@@ -101,19 +101,21 @@ class Bundles:
         bare = self.bare(arm, record)
         partners = {name: self.partner(self.arms[name], record.seed) for name in self._compared}
         others = {
-            name: self.bare(self.arms[name], found)
-            for name, found in partners.items()
-            if found is not None
+            name: self.bare(self.arms[name], partner)
+            for name, partner in partners.items()
+            if partner is not None
         }
         return replace(bare, others={**others, arm.name: bare})
 
     def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
         """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""
         own = self.recorded(arm).keys()
-        found = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
+        compared = {name: self.recorded(self.arms[name]) for name in paired_with(checks)}
         counts = {
-            name: sum(seed not in own and one.origin is not None for seed, one in there.items())
-            for name, there in found.items()
+            name: sum(
+                seed not in own and record.origin is not None for seed, record in there.items()
+            )
+            for name, there in compared.items()
         }
         return {name: count for name, count in counts.items() if count}
 
@@ -139,9 +141,9 @@ class Bundles:
     def trained(self, arm: PlannedArm) -> tuple[float, float] | None:
         """Return the median training loss of an arm's runs, at the start and at the end."""
         name = self.audit.training_loss_of(arm.experiment)
-        every = [one.measurements.series for one in self.recorded(arm).runs.values()]
-        kept = [one[name] for one in every if name is not None and name in one]
-        ends = [median(float(one.values[at].mean()) for one in kept) for at in (0, -1) if kept]
+        every = [record.measurements.series for record in self.recorded(arm).runs.values()]
+        kept = [series[name] for series in every if name is not None and name in series]
+        ends = [median(float(loss.values[at].mean()) for loss in kept) for at in (0, -1) if kept]
         return (ends[0], ends[1]) if ends else None
 
     def place(self, at: Coordinate | None) -> dict[str, Coordinate]:
@@ -156,7 +158,9 @@ class Bundles:
         more than noise does. `at` is a graded coordinate, by axis.
         """
         run = self.run(arm, self.recorded(arm)[seed]).placed(at)
-        read = ((run.placed(one.at), q) for one in self.claim.headline for q in one.quantities())
+        read = (
+            (run.placed(check.at), q) for check in self.claim.headline for q in check.quantities()
+        )
         return any(_still_moves(there, quantity) for there, quantity in read if not quantity.arm)
 
 
@@ -181,12 +185,15 @@ def _at_all_coordinates(
     declared: Mapping[str, Declaration],
 ) -> Measurements:
     """The measurements with NaN at the declared coordinates that were not observed."""
-    found = record.measurements
-    series = dict(found.series)
-    arrays = dict(found.arrays)
+    measured = record.measurements
+    series = dict(measured.series)
+    arrays = dict(measured.arrays)
     for name, axes in observed.items():
         every = {axis.name: axis.coordinates(record.settings) for axis in declared[name].axes}
-        places = ([every[axis].index(one) for one in ones] for axis, ones in axes.items())
+        places = (
+            [every[axis].index(coordinate) for coordinate in coordinates]
+            for axis, coordinates in axes.items()
+        )
         at: tuple[Any, ...] = (..., *np.ix_(*places))
         values = series[name].values if name in series else arrays[name]
         steps = values.shape[:1] if name in series else ()
@@ -196,7 +203,7 @@ def _at_all_coordinates(
             series[name] = Series(steps=series[name].steps, values=whole)
         else:
             arrays[name] = whole
-    return found.model_copy(update={"series": series, "arrays": arrays})
+    return Measurements(scalars=measured.scalars, series=series, arrays=arrays)
 
 
 def _course(record: Record) -> Hashable:
@@ -207,13 +214,13 @@ def _course(record: Record) -> Hashable:
         for k, s in sorted(series.items())
         if len(s.steps) >= WHOLE_COURSE and (s.values != s.values[0]).any()
     ]
-    key = tuple((name, one.steps, one.values.tobytes()) for name, one in long)
+    key = tuple((name, course.steps, course.values.tobytes()) for name, course in long)
     return key if key and record.origin is not None else record.seed
 
 
 def paired_with(checks: Iterable[Kind]) -> tuple[str, ...]:
     """Return the arms with which checks compare runs of one seed."""
-    arms = (q.arm for one in checks for q in one.quantities() if q.arm != one.group)
+    arms = (q.arm for check in checks for q in check.quantities() if q.arm != check.group)
     return tuple(dict.fromkeys(name for name in arms if name is not None))
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reproaudit.audit.arms import alternatives_of
+from reproaudit.audit.arms import Role, alternatives_of
 from reproaudit.audit.model import Claim, TierName
 from reproaudit.checks import Limit
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ClaimAnswer,
     Level,
     Outcome,
     Reason,
     ReasonKind,
 )
-from reproaudit.judge.decisions import decide, moved, varied_of
-from reproaudit.judge.readings import Panel, out_of_reach
+from reproaudit.judge.arms import varied_of
+from reproaudit.judge.readings import JudgedClaim, Panel, out_of_reach
 from reproaudit.stats.binomial import Decision, share_interval
 
 SURE_SHARE = 2 / 3
@@ -43,36 +42,36 @@ class History:
 
 
 def certainty(
-    panel: Panel, found: ClaimAnswer, history: History
+    panel: Panel, judged: JudgedClaim, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
     claim = panel.bundles.claim
     reasons = (
-        *_of_records(panel, found),
+        *_of_records(panel, judged),
         *_indirect(claim),
-        *_readings(panel, found),
-        *_small_side(panel, found),
-        *_guesses(panel, found),
-        *_runs(claim, found),
-        *_controls(claim, found),
-        *_not_alike(found),
+        *_readings(panel, judged),
+        *_small_side(panel, judged),
+        *_guesses(panel, judged),
+        *_runs(claim, judged),
+        *_controls(claim, judged),
+        *_not_alike(judged),
         *_unstated(claim, history),
-        *_our_bounds(panel, found),
+        *_our_bounds(panel, judged),
         *_history(claim, history),
     )
     return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _of_records(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
     bundles = panel.under(panel.base).bundles
-    arms = [bundles.arms[one.name] for one in (found.base, *found.controls)]
-    records = [record for one in arms for record in bundles.recorded(one).values()]
+    arms = [bundles.arms[arm.name] for arm in (judged.base, *judged.controls)]
+    records = [record for arm in arms for record in bundles.recorded(arm).values()]
     if _is_smaller(panel, bundles.tier):
         yield Reason(kind=ReasonKind.SCALE)
-    if proxies := sorted({one.proxy for one in records if one.proxy}):
+    if proxies := sorted({record.proxy for record in records if record.proxy}):
         yield Reason(kind=ReasonKind.PROXY, what=proxies[0])
-    if origins := sorted({one.origin.who for one in records if one.origin is not None}):
+    if origins := sorted({record.origin.who for record in records if record.origin is not None}):
         yield Reason(kind=ReasonKind.ORIGIN, what=origins[0])
 
 
@@ -80,108 +79,114 @@ def _is_smaller(panel: Panel, tier: TierName) -> bool:
     """Whether the claim's experiment runs with another value at a tier than the paper's."""
     bundles = panel.bundles
     settings = bundles.audit.settings_of(bundles.claim.experiment).items()
-    used = (one for name, one in settings if name not in bundles.claim.settings)
-    return any(one.at(tier) != one.value for one in used)
+    used = (setting for name, setting in settings if name not in bundles.claim.settings)
+    return any(setting.at(tier) != setting.value for setting in used)
 
 
 def _indirect(claim: Claim) -> Iterator[Reason]:
-    if claim.wording == "recalled" or any(one.stands_for for one in claim.headline):
+    if claim.wording == "recalled" or any(check.stands_for for check in claim.headline):
         yield Reason(kind=ReasonKind.INDIRECT)
 
 
-def _readings(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _readings(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
-    for one in found.stated:
-        if one.answer in _UNCLEAR and not panel.bundles.arms[one.name].excused:
-            yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
+    for reading in judged.stated:
+        if reading.answer in _UNCLEAR and not panel.bundles.arms[reading.name].excused:
+            yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
             return
-    for varied in found.left_out[:1]:
+    for varied in judged.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _small_side(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    """Of a claim that depends, a side that ran at a smaller scale than the others only."""
-    for one in found.sides or ():
-        if not isinstance(one, AlternativeAnswer) or one.tier == panel.bundles.tier:
+def _small_side(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+    """A side of a claim that depends, which ran at a smaller scale than the other alone."""
+    for side in judged.sides or ():
+        if not isinstance(side, AlternativeAnswer) or side.tier == panel.bundles.tier:
             continue
-        if _is_smaller(panel, one.tier):
-            yield Reason(kind=ReasonKind.SMALL_SIDE, arm=one.name)
+        if _is_smaller(panel, side.tier):
+            yield Reason(kind=ReasonKind.SMALL_SIDE, arm=side.name)
 
 
-def _guesses(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _guesses(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """At most one reason: an unlikely alternative that answers otherwise, else those unsettled."""
-    otherwise = [one for one in found.otherwise if not one.credible]
-    if otherwise and found.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
+    otherwise = [arm for arm in judged.otherwise if not arm.credible]
+    if otherwise and judged.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
         yield Reason(kind=ReasonKind.GUESS_OTHERWISE, arm=otherwise[0].name)
         return
-    clear = (one for one in found.alternatives if one.counts and one.answer not in _UNCLEAR)
-    answered = {one.varied for one in clear}
+    clear = (arm for arm in judged.alternatives if arm.counts and arm.answer not in _UNCLEAR)
+    answered = {arm.varied for arm in clear}
     audit = panel.bundles.audit
     settings = audit.settings_of(panel.bundles.claim.experiment)
     planned = filter(None, map(varied_of, alternatives_of(audit, panel.bundles.claim)))
-    credible = (one for one in planned if settings[one.setting].is_credible(one.value))
-    missing = dict.fromkeys(one.setting for one in credible if one not in answered)
-    told = {one.varied.setting for one in found.sides or () if one.varied is not None}
-    if left := tuple(one for one in missing if one not in told):
+    credible = (varied for varied in planned if settings[varied.setting].is_credible(varied.value))
+    missing = dict.fromkeys(varied.setting for varied in credible if varied not in answered)
+    shown = {side.varied.setting for side in judged.sides or () if side.varied is not None}
+    if left := tuple(name for name in missing if name not in shown):
         yield Reason(kind=ReasonKind.GUESS_NOT_SETTLED, settings=left)
 
 
-def _runs(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
+def _runs(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
     """Too few runs of a reading answer as it does; means and exact answers do not count."""
-    for one in found.stated:
-        by_mean = all(each.decision is not None for each in one.estimates)
-        silent = one.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
-        if claim.exact or by_mean or silent or not one.n:
+    for reading in judged.stated:
+        by_mean = all(each.decision is not None for each in reading.estimates)
+        silent = reading.answer not in (Answer.YES, Answer.NO, Answer.MIXED)
+        if claim.exact or by_mean or silent or not reading.n:
             continue
-        agree = one.yes if one.answer is Answer.YES else one.valid - one.yes
-        if share_interval(agree, one.n)[0] < SURE_SHARE:
-            yield Reason(kind=ReasonKind.RUNS, arm=one.name, runs=one.n - agree)
+        agree = reading.yes if reading.answer is Answer.YES else reading.valid - reading.yes
+        if share_interval(agree, reading.n)[0] < SURE_SHARE:
+            yield Reason(kind=ReasonKind.RUNS, arm=reading.name, runs=reading.n - agree)
             return
 
 
-def _controls(claim: Claim, found: ClaimAnswer) -> Iterator[Reason]:
-    if claim.needs_control and not any(one.n for one in found.controls):
+def _controls(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
+    if claim.needs_control and not any(control.n for control in judged.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
-def _not_alike(found: ClaimAnswer) -> Iterator[Reason]:
+def _not_alike(judged: JudgedClaim) -> Iterator[Reason]:
     """Each kind of thing that was not measured alike and was let pass, once."""
-    kinds = {one.how: one for one in reversed(found.not_alike) if one.lowers}
-    for one in reversed(kinds.values()):
-        yield Reason(kind=ReasonKind.NOT_ALIKE, alike=one)
+    kinds = {unlike.how: unlike for unlike in reversed(judged.not_alike) if unlike.lowers}
+    for unlike in reversed(kinds.values()):
+        yield Reason(kind=ReasonKind.NOT_ALIKE, alike=unlike)
 
 
 def _unstated(claim: Claim, history: History) -> Iterator[Reason]:
     """Arms that are compared, of which nobody states that their other settings are the same."""
-    read = (one for check in claim.headline for one in check.quantities())
-    compares = any(one.arm is not None for one in read)
+    read = (quantity for check in claim.headline for quantity in check.quantities())
+    compares = any(quantity.arm is not None for quantity in read)
     if compares and claim.experiment in history.unstated:
         yield Reason(kind=ReasonKind.UNSTATED)
 
 
-def _our_bounds(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
+def _our_bounds(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
     Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control
     would miss when tightened stays as it is.
     """
     claim = panel.bundles.claim
-    built = found.positive_control
-    places = () if built is None else out_of_reach(moved(built, Limit.tightened), claim)
-    kept = [built.estimates[one].limit for one in places] if built is not None else []
+    shown = panel.under(panel.base)
+    kept: list[Limit] = []
+    for arm in shown.having(Role.POSITIVE_CONTROL):
+        built = shown.headline(arm)
+        places = out_of_reach(built.with_bounds(Limit.tightened), claim)
+        kept = [built.estimates[place].limit for place in places]
 
     def tighter(limit: Limit) -> Limit:
         return limit if limit in kept else limit.tightened()
 
     yes = (Answer.YES, Answer.MIXED)
-    pairs = zip(panel.stated, found.stated, strict=True)
-    there = [(panel.under(arm), arm) for arm, answer in pairs if answer.answer in yes]
-    for part in (one.at(arm, at) for one, arm in there for at in one.primary):
-        tight = moved(part, tighter)
-        met = decide(tight, claim.share, claim.exact) is Decision.MET
-        if part.decision is not Decision.MET or met:
+    pairs = zip(panel.stated, judged.stated, strict=True)
+    met = [arm for arm, reading in pairs if reading.answer in yes]
+    for part in (panel.under(arm).at(arm, at) for arm in met for at in panel.primary):
+        tight = part.with_bounds(tighter)
+        if part.decision is not Decision.MET or tight.decision is Decision.MET:
             continue
-        ours = (k for k, one in enumerate(part.estimates) if tight.estimates[k].limit != one.limit)
+        ours = (
+            k
+            for k, estimate in enumerate(part.estimates)
+            if tight.estimates[k].limit != estimate.limit
+        )
         place = min(ours, key=lambda k: tight.estimates[k].met)
         bounds = (part.estimates[place].limit.at, tight.estimates[place].limit.at)
         yield Reason(kind=ReasonKind.OUR_BOUND, place=place, stated=bounds[0], bound=bounds[1])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from reproaudit.audit.arms import Role, left_out_readings
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.checks import Side, Void
+from reproaudit.checks import Void
 from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
@@ -18,6 +19,7 @@ from reproaudit.formats.verdict import (
     ArmAnswer,
     ClaimAnswer,
     ControlAnswer,
+    Counted,
     Estimate,
     Outcome,
     ReadingAnswer,
@@ -27,12 +29,14 @@ from reproaudit.formats.verdict import (
     Status,
     Varied,
     Verdict,
+    first_contrast,
 )
 from reproaudit.judge.alike import let_pass
+from reproaudit.judge.arms import JudgedArm, answer_to_check, ask
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import ask, missing_runs, with_crashes
-from reproaudit.judge.readings import Panel, out_of_reach, rarer
+from reproaudit.judge.decisions import missing_runs
+from reproaudit.judge.readings import JudgedClaim, JudgedReading, Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 
@@ -64,70 +68,99 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records).telling()
-    base, *readings = (panel.reading(one) for one in panel.stated)
     shown = panel.under(panel.base)
-    controls = shown.controls()
-    records_shown = shown.bundles.recorded(panel.base).values()
-    own = next(one for one in (base, *readings) if one.role is Role.OWN)
-    levels = shown.levels if claim.grade is not None else ()
-    found = ClaimAnswer(
-        id=claim.id,
-        base=base,
-        cannot_fail=_cannot_fail(claim, base, controls),
-        proxy=next((one.proxy for one in records_shown if one.proxy), None),
-        not_alike=let_pass(shown.bundles, claim.headline, shown.base, shown.having(Role.CONTROL)),
-        grades=tuple(one for one in map(shown.level, levels) if one.valid),
-        support=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.support),
-        notes=tuple(ask(shown.bundles, (one,), panel.base) for one in claim.notes),
-        readings=tuple(readings),
-        left_out=tuple(
-            Varied(setting=name, value=value) for name, value in left_out_readings(audit, claim)
-        ),
-        controls=controls,
-        ablations=tuple(
-            _ablation(base, shown.headline(one)) for one in shown.having(Role.ABLATION)
-        ),
-        positive_control=next(map(shown.headline, shown.having(Role.POSITIVE_CONTROL)), None),
-        alternatives=_alternatives(panel, own.answer, records, lower),
-    )
-    part = _lacks_support(panel, found.stated)
-    outcome = conclude(panel, found, lacks_support=part)
-    reasons: tuple[Reason, ...] = ()
+    built = shown.having(Role.POSITIVE_CONTROL)
+    stated = [panel.reading(arm) for arm in panel.stated]
+    judged = _judged(panel, stated, records, lower)
+    outcome = conclude(panel, judged, stated)
+    level = None
     if tier == "smoke":
         outcome = Outcome.NOT_TESTED
-        reasons = (Reason(kind=ReasonKind.SMOKE),)
-    elif crashes_matter(panel, found, outcome):
+        reasons: tuple[Reason, ...] = (Reason(kind=ReasonKind.SMOKE),)
+    elif crashes_matter(panel, judged, outcome):
         outcome = Outcome.ERROR
-        crashed = sum(one.crashed for one in found.stated)
+        crashed = sum(reading.crashed for reading in judged.stated)
         reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
-    elif outcome not in DECIDED:
-        reasons = (next(_why_none(panel, found, outcome)),)
-    level = None
-    if outcome in DECIDED:
-        decided = found.model_copy(update={"outcome": outcome})
-        level, reasons = certainty(panel, decided, history)
-    return found.model_copy(update={"outcome": outcome, "level": level, "reasons": reasons})
+    elif outcome in DECIDED:
+        level, reasons = certainty(panel, replace(judged, outcome=outcome), history)
+    else:
+        reasons = (next(_why_none(panel, judged, outcome)),)
+    return ClaimAnswer(
+        **vars(replace(judged, outcome=outcome)),
+        id=claim.id,
+        level=level,
+        reasons=reasons,
+        cannot_fail=_cannot_fail(claim, judged.base, judged.controls),
+        proxy=next(
+            (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
+        ),
+        support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
+        notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
+        ablations=tuple(
+            _ablation(judged.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
+        ),
+        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
+    )
+
+
+def _judged(
+    panel: Panel, stated: Sequence[JudgedReading], records: Records, lower: Records | None
+) -> JudgedClaim:
+    """What the arms of a claim answer, of which some are judged already: the stated readings."""
+    claim = panel.bundles.claim
+    shown = panel.under(panel.base)
+    base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
+    levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
+    left_out = left_out_readings(panel.bundles.audit, claim)
+    controls = shown.having(Role.CONTROL)
+    return JudgedClaim(
+        base=base,
+        readings=tuple(readings),
+        left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
+        grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.arm.valid),
+        controls=shown.controls(),
+        alternatives=_alternatives(panel, _own(stated).answer, records, lower),
+        not_alike=let_pass(shown.bundles, claim.headline, shown.base, controls),
+    )
 
 
 # --- the outcome --------------------------------------------------------------------------------
 
 
-def conclude(panel: Panel, found: ClaimAnswer, *, lacks_support: bool) -> Outcome:
+def conclude(
+    panel: Panel,
+    judged: JudgedClaim,
+    stated: Sequence[JudgedReading],
+    crashed: Mapping[int, Status] | None = None,
+) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
 
     Nothing is tested where no stated reading ran and was measured. That every stated reading is
     ruled out leaves it undecided where each of them only `diverges`.
+
+    Args:
+        panel: the arms of the claim.
+        judged: what its other arms answer.
+        stated: what the readings answer that a source states.
+        crashed: what crashed runs of these readings are taken to say, by the reading's place.
     """
-    if all(one.answer is Answer.UNFINISHED and not one.is_measured for one in found.stated):
+    if all(
+        reading.answer is Answer.UNFINISHED and not reading.arm.is_measured for reading in stated
+    ):
         return Outcome.NOT_TESTED
-    credible = {one.answer for one in found.alternatives if one.counts and one.credible}
-    stated = [one.answer for one in found.stated] + [Answer.UNFINISHED for _ in found.left_out]
-    outcome = outcome_of(stated, found.own.answer, credible, lacks_support=lacks_support)
-    pairs = zip(panel.stated, found.stated, strict=True)
-    if set(stated) != {Answer.RULED_OUT}:
-        return outcome
-    astray = all(panel.under(arm).diverges(answer) for arm, answer in pairs)
-    return Outcome.UNDECIDED if astray else outcome
+    credible = {arm.answer for arm in judged.alternatives if arm.counts and arm.credible}
+    answers = [reading.answer for reading in stated] + [Answer.UNFINISHED for _ in judged.left_out]
+    pairs = zip(panel.stated, stated, strict=True)
+    astray = all(panel.under(arm).diverges(reading.arm.runs) for arm, reading in pairs)
+    if astray and set(answers) == {Answer.RULED_OUT}:
+        return Outcome.UNDECIDED
+    lacks_support = _lacks_support(panel, stated, crashed or {})
+    return outcome_of(answers, _own(stated).answer, credible, lacks_support=lacks_support)
+
+
+def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
+    """The reading of the claim's own settings."""
+    return next(reading for reading in stated if reading.arm.role is Role.OWN)
 
 
 def outcome_of(
@@ -142,7 +175,7 @@ def outcome_of(
         lacks_support: whether a check of `support` is missed, relaxed, where a stated reading
             says yes.
     """
-    finished = {one for one in stated if one is not Answer.UNFINISHED}
+    finished = {answer for answer in stated if answer is not Answer.UNFINISHED}
     silent = {Answer.BLIND, Answer.RULED_OUT}
     if finished <= silent and Answer.BLIND in finished:
         return Outcome.UNINFORMATIVE
@@ -153,44 +186,38 @@ def outcome_of(
         return Outcome.PARTLY_SUPPORTED
     if Answer.YES in finished:
         return Outcome.PARTLY_SUPPORTED if lacks_support else Outcome.SUPPORTED
-    telling = [one for one in stated if one not in silent]
+    telling = [answer for answer in stated if answer not in silent]
     in_doubt = {Answer.YES, Answer.NEAR, Answer.OPEN} & set(credible)
-    if all(one is Answer.NO for one in telling) and not in_doubt:
+    if all(answer is Answer.NO for answer in telling) and not in_doubt:
         return Outcome.NOT_SUPPORTED
     return Outcome.UNDECIDED
 
 
-def crashes_matter(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> bool:
+def crashes_matter(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
-    broken = [place for place, one in enumerate(found.stated) if one.crashed]
+    broken = [place for place, reading in enumerate(judged.stated) if reading.crashed]
     if not broken:
         return False
     for chosen in itertools.product((Status.YES, Status.NO), repeat=len(broken)):
-        said = dict(zip(broken, chosen, strict=True))
+        supposed = dict(zip(broken, chosen, strict=True))
         arms = enumerate(panel.stated)
-        base, *readings = (panel.reading(arm, said.get(place)) for place, arm in arms)
-        mended = found.model_copy(update={"base": base, "readings": tuple(readings)})
-        part = _lacks_support(panel, mended.stated, said)
-        if conclude(panel, mended, lacks_support=part) is not outcome:
+        stated = [panel.reading(arm, supposed.get(place)) for place, arm in arms]
+        if conclude(panel, judged, stated, supposed) is not outcome:
             return True
     return False
 
 
 def _lacks_support(
-    panel: Panel, stated: Sequence[ReadingAnswer], crashed: Mapping[int, Status] | None = None
+    panel: Panel, stated: Sequence[JudgedReading], crashed: Mapping[int, Status]
 ) -> bool:
-    """Whether a check of `support` is missed, relaxed, where a stated reading says yes.
-
-    Crashed runs of the readings in some places are taken to say yes, or no.
-    """
-    claim = panel.bundles.claim
-    for place, (arm, answer) in enumerate(zip(panel.stated, stated, strict=True)):
-        if answer.answer is not Answer.YES:
-            continue
-        for check in claim.support:
-            said = ask(panel.under(arm).bundles, (check,), arm)
-            status = (crashed or {}).get(place)
-            if with_crashes(said, status, claim).relaxed is Decision.MISSED:
+    """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
+    for place, (arm, reading) in enumerate(zip(panel.stated, stated, strict=True)):
+        checks = panel.bundles.claim.support if reading.answer is Answer.YES else ()
+        for check in checks:
+            asked = ask(panel.under(arm).bundles, (check,), arm)
+            if place in crashed:
+                asked = asked.supposing(crashed[place], (Status.CRASHED,))
+            if asked.relaxed is Decision.MISSED:
                 return True
     return False
 
@@ -201,32 +228,32 @@ def _alternatives(
     """Every alternative that has runs; those of a lower tier where no whole one has answered."""
     whole = panel.alternatives(records, panel.bundles.tier, expected)
     small = [] if lower is None else panel.alternatives(lower, "quick", expected)
-    answered = {one.varied for one in whole if one.answer is not Answer.UNFINISHED}
-    return (*whole, *(one for one in small if one.varied not in answered))
+    answered = {arm.varied for arm in whole if arm.answer is not Answer.UNFINISHED}
+    return (*whole, *(arm for arm in small if arm.varied not in answered))
 
 
 # --- why there is no outcome --------------------------------------------------------------------
 
 
-def _why_none(panel: Panel, found: ClaimAnswer, outcome: Outcome) -> Iterator[Reason]:
+def _why_none(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> Iterator[Reason]:
     """Yield why nothing follows, the weightiest first."""
     if outcome is Outcome.NOT_TESTED:
-        yield from _not_tested(panel, found)
+        yield from _not_tested(panel, judged)
     if outcome is Outcome.UNINFORMATIVE:
-        pairs = zip(panel.stated, found.stated, strict=True)
+        pairs = zip(panel.stated, judged.stated, strict=True)
         arm, blind = next(pair for pair in pairs if pair[1].answer is Answer.BLIND)
         yield from _blind(panel.under(arm), blind.by)
-    yield from _undecided(panel, found)
+    yield from _undecided(panel, judged)
 
 
-def _not_tested(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    base = found.base
+def _not_tested(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+    base = judged.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
     yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
 
 
-def _unfinished(panel: Panel, found: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
+def _unfinished(panel: Panel, judged: JudgedClaim, reading: ReadingAnswer) -> Iterator[Reason]:
     """Why a stated reading is not finished: void runs alone, too few, a control that has not run.
 
     The claim's own runs are not named where no other reading is stated.
@@ -234,117 +261,132 @@ def _unfinished(panel: Panel, found: ClaimAnswer, reading: ReadingAnswer) -> Ite
     if reading.n and reading.void == reading.n:
         yield from _voids(reading)
     missing = missing_runs(reading, panel.bundles.claim)
-    if missing and not found.readings:
+    if missing and not judged.readings:
         yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
     if missing:
         yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=reading.name, runs=missing)
     if reading.by:
-        yield from _control_open(panel, found, reading.by)
+        yield from _control_open(panel, judged, reading.by)
     yield from _voids(reading)
 
 
-def _voids(found: ArmAnswer) -> Iterator[Reason]:
+def _voids(arm: ArmAnswer) -> Iterator[Reason]:
     """What most of the void runs of an arm have in common."""
-    voids = [one for one in found.runs if one.void is not None]
-    kinds = Counter((one.void, one.about) for one in voids)
+    voids = [run for run in arm.runs if run.void is not None]
+    kinds = Counter((run.void, run.about) for run in voids)
     for (void, about), count in kinds.most_common(1):
-        numbers = (one.found for one in voids if (one.void, one.about) == (void, about))
-        first = next(numbers)
-        reason = Reason(
-            kind=ReasonKind.VOID_RUNS, arm=found.name, void=void, what=about, runs=count
+        first = next(run.found for run in voids if (run.void, run.about) == (void, about))
+        known: dict[str, Any] = {} if first is None else {"found": first}
+        yield Reason(
+            kind=ReasonKind.VOID_RUNS, arm=arm.name, void=void, what=about, runs=count, **known
         )
-        yield reason if first is None else reason.model_copy(update={"found": first})
 
 
 def _blind(panel: Panel, by: str) -> Iterator[Reason]:
     """What makes a panel's own reading blind: a control, or the positive one."""
-    for one in panel.controls():
-        if one.name == by:
-            passes = one.verdict is Verdict.PASSES
+    for control in panel.controls():
+        if control.name == by:
+            passes = control.verdict is Verdict.PASSES
             kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
-            yield Reason(kind=kind, arm=one.name)
+            yield Reason(kind=kind, arm=control.name)
     for arm in panel.having(Role.POSITIVE_CONTROL):
         for place in out_of_reach(panel.headline(arm), panel.bundles.claim):
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
-def _undecided(panel: Panel, found: ClaimAnswer) -> Iterator[Reason]:
-    base = found.base
-    for arm, one in zip(panel.stated, found.stated, strict=True):
+def _undecided(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+    base = judged.base
+    for arm, reading in zip(panel.stated, judged.stated, strict=True):
         there = panel.under(arm)
-        if one.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(one):
+        if reading.answer in (Answer.OPEN, Answer.RULED_OUT) and there.diverges(reading.runs):
             yield Reason(
                 kind=ReasonKind.ALL_DIVERGED,
-                arm=one.name,
-                runs=one.diverged,
+                arm=reading.name,
+                runs=reading.diverged,
                 settings=there.guesses,
                 what=there.diverged_too,
             )
-    for one in found.stated:
-        if one.answer is Answer.UNFINISHED:
-            yield from _unfinished(panel, found, one)
-    for varied in found.left_out[:1]:
+    for reading in judged.stated:
+        if reading.answer is Answer.UNFINISHED:
+            yield from _unfinished(panel, judged, reading)
+    for varied in judged.left_out[:1]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer is Answer.OPEN and 2 * base.void >= base.n:
         yield from _voids(base)
     if base.answer is Answer.OPEN and base.by:
-        yield from _control_open(panel, found, base.by)
+        yield from _diverged(panel.under(panel.base), base.by)
+        yield from _control_open(panel, judged, base.by)
     if _still_moves(panel, base):
         yield Reason(kind=ReasonKind.NOT_ENDED)
-    for one in found.stated:
-        if one.answer is Answer.NEAR:
-            yield _near(one)
-    if len({one.answer for one in found.grades if one.at in panel.primary}) > 1:
+    for reading in judged.stated:
+        if reading.answer is Answer.NEAR:
+            yield _near(reading)
+    if len({grade.answer for grade in judged.grades if grade.at in panel.primary}) > 1:
         yield Reason(kind=ReasonKind.LEVELS)
     if base.answer is Answer.OPEN:
         yield from _of_conditions(base)
-    for one in found.readings:
-        if one.answer is Answer.OPEN:
-            yield Reason(kind=ReasonKind.READING_OPEN, arm=one.name)
+    for reading in judged.readings:
+        if reading.answer is Answer.OPEN:
+            yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
     doubt = (Answer.YES, Answer.NEAR, Answer.OPEN)
-    for other in found.alternatives:
+    for other in judged.alternatives:
         if other.counts and other.credible and other.answer in doubt:
             yield Reason(kind=ReasonKind.ALTERNATIVE_OPEN, arm=other.name)
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
-def _control_open(panel: Panel, found: ClaimAnswer, name: str) -> Iterator[Reason]:
+def _control_open(panel: Panel, judged: JudgedClaim, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
-    for one in (one for one in found.controls if one.name == name):
+    for control in (control for control in judged.controls if control.name == name):
         if panel.bundles.has_one_run(panel.bundles.arms[name]):
             many = Void.NOT_AS_MANY
-            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=one.n)
-        elif 2 * one.void > one.n:
-            yield from _voids(one)
+            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=control.n)
+        elif 2 * control.void > control.n:
+            yield from _voids(control)
     yield Reason(kind=ReasonKind.CONTROL_OPEN, arm=name)
+
+
+def _diverged(panel: Panel, name: str) -> Iterator[Reason]:
+    """That the positive control of this name diverged, so that nobody knows what is in reach."""
+    for arm in panel.having(Role.POSITIVE_CONTROL):
+        if arm.name == name:
+            runs = panel.headline(arm).n
+            why = Void.REFERENCE_DIVERGED
+            yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=why, what=name, runs=runs)
 
 
 def _of_conditions(base: ArmAnswer) -> Iterator[Reason]:
     """The conditions that leave an answer open, by their own decision or else by the runs."""
-    for place, one in enumerate(base.estimates):
-        if one.decision is Decision.OPEN:
-            yield Reason(kind=_why_open(one), place=place)
-    for place, one in enumerate(base.estimates):
-        if one.decision is None and {True, False} <= set(one.holds):
+    for place, estimate in enumerate(base.estimates):
+        if estimate.decision is Decision.OPEN:
+            yield Reason(kind=_why_open(estimate), place=place)
+    for place, estimate in enumerate(base.estimates):
+        if estimate.decision is None and {True, False} <= set(estimate.holds):
             yield Reason(kind=ReasonKind.STRADDLES, place=place)
 
 
-def _why_open(one: Estimate) -> ReasonKind:
+def _why_open(estimate: Estimate) -> ReasonKind:
     """Why a condition is open: groups alike, a mean that no run bears out, one near its bound."""
-    if one.groups is not None:
+    if estimate.groups is not None:
         return ReasonKind.GROUPS_OPEN
-    inside = one.mean and decide_mean(one.mean[1:], one.limit.accepted) is Decision.MET
+    inside = (
+        estimate.mean and decide_mean(estimate.mean[1:], estimate.limit.accepted) is Decision.MET
+    )
     return ReasonKind.MEAN_ALONE if inside else ReasonKind.MEAN_OPEN
 
 
-def _near(found: ReadingAnswer) -> Reason:
+def _near(reading: ReadingAnswer) -> Reason:
     """The bound of ours that would pass where it is relaxed."""
-    places = (k for k, one in enumerate(found.estimates) if one.limit.relaxed() != one.limit)
-    place = min(places, key=lambda k: found.estimates[k].met)
-    stated = found.estimates[place].limit
+    places = (
+        k
+        for k, estimate in enumerate(reading.estimates)
+        if estimate.limit.relaxed() != estimate.limit
+    )
+    place = min(places, key=lambda k: reading.estimates[k].met)
+    stated = reading.estimates[place].limit
     return Reason(
         kind=ReasonKind.NEAR,
-        arm=found.name,
+        arm=reading.name,
         place=place,
         bound=stated.relaxed().at,
         stated=stated.at,
@@ -353,7 +395,7 @@ def _near(found: ReadingAnswer) -> Reason:
 
 def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
     """Whether what is judged still moves at the end in most of the runs that say no."""
-    saying_no = [one.seed for one in base.runs if one.status is Status.NO and one.answered]
+    saying_no = [run.seed for run in base.runs if run.status is Status.NO and run.answered]
     moves = panel.bundles.still_moves
     moving = [
         seed
@@ -373,14 +415,14 @@ def _cannot_fail(
 
     Contrasts are held against the control's, and what reads other arms only is the same everywhere.
     """
-    judged = [one for one in controls if any(run.answered for run in one.runs)]
+    judged = [control for control in controls if any(run.answered for run in control.runs)]
     own = [any(q.arm is None for q in check.quantities()) for check in claim.headline]
     return tuple(
         place
-        for place, one in enumerate(base.estimates)
+        for place, estimate in enumerate(base.estimates)
         if judged
-        and own[one.check]
-        and not one.contrast
+        and own[estimate.check]
+        and not estimate.contrast
         and all(_meets_mostly(control, place) for control in judged)
     )
 
@@ -388,35 +430,25 @@ def _cannot_fail(
 def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     if place >= len(control.estimates):
         return False
-    known = [one for one in control.estimates[place].holds if one is not None]
+    known = [held for held in control.estimates[place].holds if held is not None]
     return 2 * known.count(False) <= len(known)
 
 
-def _ablation(base: ArmAnswer, answer: ArmAnswer) -> AblationAnswer:
+def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
-    found = Specificity.NOT_SPECIFIC
-    if 2 * answer.diverged > answer.n:
-        found = Specificity.DIVERGES
-    elif answer.decision is Decision.MISSED or rarer(answer, base):
-        found = Specificity.SPECIFIC
-    elif answer.decision is Decision.OPEN:
-        found = Specificity.OPEN
-    elif _has_under_half(base, answer):
-        found = Specificity.SMALLER
-    return AblationAnswer(**dict(answer), specificity=found)
+    specificity = Specificity.NOT_SPECIFIC
+    if 2 * arm.diverged > arm.n:
+        specificity = Specificity.DIVERGES
+    elif arm.decision is Decision.MISSED or rarer(arm, base):
+        specificity = Specificity.SPECIFIC
+    elif arm.decision is Decision.OPEN:
+        specificity = Specificity.OPEN
+    elif _has_under_half(base, arm):
+        specificity = Specificity.SMALLER
+    return AblationAnswer(**arm.fields(), specificity=specificity)
 
 
-def _has_under_half(base: ArmAnswer, answer: ArmAnswer) -> bool:
+def _has_under_half(base: Counted, arm: Counted) -> bool:
     """Whether the first contrast that both have is under half the claim's, on its own scale."""
-    pairs = zip(base.estimates, answer.estimates, strict=False)
-    sizes = ((_effect(mine), _effect(theirs)) for mine, theirs in pairs if mine.contrast)
-    known = (pair for pair in sizes if not any(map(math.isnan, pair)))
-    return any(mine > 0 and theirs < mine / 2 for mine, theirs in itertools.islice(known, 1))
-
-
-def _effect(one: Estimate) -> float:
-    """How far the typical run is beyond no effect, a factor by its logarithm; NaN without one."""
-    typical = math.nan if one.median is None else one.median
-    if one.unit == "factor":
-        typical = math.log(typical) if typical > 0 else math.nan
-    return -typical if one.limit.side in (Side.BELOW, Side.AT_MOST) else typical
+    contrast = first_contrast(base.estimates, arm.estimates)
+    return contrast is not None and contrast[0].size > 0 and contrast[1].size < contrast[0].size / 2

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, Claim, TierName
@@ -20,15 +21,21 @@ from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ArmAnswer,
+    ClaimArms,
     ControlAnswer,
+    Counted,
     Estimate,
+    NotAlike,
+    Outcome,
     ReadingAnswer,
+    RunAnswer,
     Status,
+    Varied,
     Verdict,
 )
+from reproaudit.judge.arms import ArmAtLevel, JudgedArm, ask
 from reproaudit.judge.bundles import Bundles, Records
-from reproaudit.judge.decisions import ask, joined, may_be_met, missing_runs, with_crashes
+from reproaudit.judge.decisions import missing_runs
 from reproaudit.records import CellStatus
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count, fewer_yes
 
@@ -40,6 +47,39 @@ FAR_ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
+class JudgedReading:
+    """What a reading answers, before it is published.
+
+    Attributes:
+        arm: its runs.
+        answer: the answer.
+        by: the control that passes or stands in the way, or the positive control that misses.
+    """
+
+    arm: JudgedArm
+    answer: Answer
+    by: str
+
+    def fields(self) -> dict[str, Any]:
+        """Return what is published of the reading, the fields of a `ReadingAnswer`."""
+        return {**self.arm.fields(), "answer": self.answer, "by": self.by}
+
+
+@dataclass(frozen=True)
+class JudgedClaim(ClaimArms):
+    """What a claim's arms answer, before it is published; the fields are those of `ClaimAnswer`."""
+
+    base: ReadingAnswer
+    readings: tuple[ReadingAnswer, ...]
+    left_out: tuple[Varied, ...]
+    grades: tuple[ReadingAnswer, ...]
+    controls: tuple[ControlAnswer, ...]
+    alternatives: tuple[AlternativeAnswer, ...]
+    not_alike: tuple[NotAlike, ...]
+    outcome: Outcome = Outcome.UNDECIDED
+
+
+@dataclass(frozen=True)
 class Panel:
     """A claim before its records: its arms, and the arm whose runs are shown as the claim's own.
 
@@ -48,7 +88,7 @@ class Panel:
 
     bundles: Bundles
     base: PlannedArm
-    asked: dict[object, ArmAnswer] = field(default_factory=dict)
+    asked: dict[object, ArmAtLevel] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
 
     @classmethod
@@ -64,8 +104,8 @@ class Panel:
         first reading that does.
         """
         clear = (Answer.YES, Answer.NO, Answer.MIXED)
-        telling = (one for one in self.stated if self.reading(one).answer in clear)
-        ran = (one for one in self.stated if self.bundles.recorded(one))
+        telling = (arm for arm in self.stated if self.reading(arm).answer in clear)
+        ran = (arm for arm in self.stated if self.bundles.recorded(arm))
         base = next(telling, None) or next(ran, self.base)
         return Panel(self.bundles, base, self.asked, self.panels)
 
@@ -77,20 +117,22 @@ class Panel:
         if arm == self.base and arm.role is Role.OWN:
             return self
         if arm.name not in self.panels:
-            arms = {name: self._moved(one, arm) for name, one in self.bundles.arms.items()}
+            arms = {name: self._moved(other, arm) for name, other in self.bundles.arms.items()}
             asked = self.asked if arms == self.bundles.arms else {}
             self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
         return self.panels[arm.name]
 
-    def _moved(self, one: PlannedArm, arm: PlannedArm) -> PlannedArm:
+    def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
         """An arm under the settings of a reading or an alternative, where it has run under them."""
-        stated = one.role in (Role.OWN, Role.READING)
-        if stated or arm.role is Role.OWN or one.experiment != arm.experiment:
-            return one
-        overrides = {**arm.overrides, **one.overrides}
-        smaller = {name: value for name, value in arm.smaller.items() if name not in one.overrides}
-        there = replace(one, overrides=overrides, smaller=smaller)
-        return there if self.bundles.recorded(there) else one
+        stated = other.role in (Role.OWN, Role.READING)
+        if stated or arm.role is Role.OWN or other.experiment != arm.experiment:
+            return other
+        overrides = {**arm.overrides, **other.overrides}
+        smaller = {
+            name: value for name, value in arm.smaller.items() if name not in other.overrides
+        }
+        there = replace(other, overrides=overrides, smaller=smaller)
+        return there if self.bundles.recorded(there) else other
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
@@ -103,16 +145,16 @@ class Panel:
         is among them only if it was.
         """
         readings = [
-            one
-            for one in self.having(Role.READING)
-            if one != self.base and not (one.excused and not self.bundles.recorded(one))
+            reading
+            for reading in self.having(Role.READING)
+            if reading != self.base and not (reading.excused and not self.bundles.recorded(reading))
         ]
         if self.base.varied is None:
             return readings
         name = self.base.varied[0]
         audit = self.bundles.audit
         value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
-        own = [replace(one, varied=(name, value)) for one in self.having(Role.OWN)]
+        own = [replace(arm, varied=(name, value)) for arm in self.having(Role.OWN)]
         return [*own, *readings]
 
     @property
@@ -120,16 +162,16 @@ class Panel:
         """The readings that a source states, the one shown as the claim's own first."""
         return (self.base, *self.other_readings())
 
-    def at(self, arm: PlannedArm, place: Coordinate | None) -> ArmAnswer:
+    def at(self, arm: PlannedArm, coordinate: Coordinate | None) -> ArmAtLevel:
         """Put the headline to an arm, at a graded coordinate, once."""
-        key = arm.name, arm.varied, place
+        key = arm.name, arm.varied, coordinate
         if key not in self.asked:
-            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, place)
+            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, coordinate)
         return self.asked[key]
 
-    def headline(self, arm: PlannedArm) -> ArmAnswer:
+    def headline(self, arm: PlannedArm) -> JudgedArm:
         """Put the headline to an arm, at the primary coordinates together."""
-        return joined([self.at(arm, level) for level in self.primary])
+        return JudgedArm(tuple(self.at(arm, level) for level in self.primary))
 
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
@@ -137,31 +179,22 @@ class Panel:
         grade = self.bundles.claim.grade
         return grade.primary if grade else (None,)
 
-    @property
-    def levels(self) -> tuple[Coordinate | None, ...]:
-        """Every coordinate, easiest first."""
-        grade = self.bundles.claim.grade
-        return grade.easiest_first if grade else (None,)
-
     # --- controls -----------------------------------------------------------------------------
-
-    def control(self, own: ArmAnswer, arm: PlannedArm, place: Coordinate | None) -> ControlAnswer:
-        """Put the headline to a control, and hold it against the reading's own runs."""
-        answer = self.at(arm, place)
-        return ControlAnswer(**dict(answer), verdict=_verdict(own, answer, self.bundles.claim))
 
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
-        found = []
-        for arm in self.having(Role.CONTROL):
-            each = [self.control(self.at(self.base, level), arm, level) for level in self.primary]
-            worst = min((one.verdict for one in each), key=_WORST_FIRST.index)
-            found.append(ControlAnswer(**dict(self.headline(arm)), verdict=worst))
-        return tuple(found)
+        own = self.headline(self.base)
+        answers = []
+        for control in map(self.headline, self.having(Role.CONTROL)):
+            pairs = zip(own.levels, control.levels, strict=True)
+            verdicts = [_verdict(*pair, self.bundles.claim) for pair in pairs]
+            worst = min(verdicts, key=_WORST_FIRST.index)
+            answers.append(ControlAnswer(**control.fields(), verdict=worst))
+        return tuple(answers)
 
     # --- readings -----------------------------------------------------------------------------
 
-    def reading(self, arm: PlannedArm, crashed: Status | None = None) -> ReadingAnswer:
+    def reading(self, arm: PlannedArm, crashed: Status | None = None) -> JudgedReading:
         """Return what a reading answers at the primary coordinates.
 
         Args:
@@ -169,50 +202,70 @@ class Panel:
             crashed: what its crashed runs are taken to say.
         """
         panel = self.under(arm)
-        each = [panel.level(level, crashed) for level in self.primary]
-        answer = _of_levels([one.answer for one in each])
-        by = next((one.by for one in each if one.answer is answer and one.by), "")
-        return ReadingAnswer(**{**dict(joined(each)), "answer": answer, "by": by})
+        readings = [panel.level(coordinate, crashed) for coordinate in self.primary]
+        answer = _of_levels([reading.answer for reading in readings])
+        bringing = (reading.by for reading in readings if reading.answer is answer)
+        levels = tuple(level for reading in readings for level in reading.arm.levels)
+        return JudgedReading(JudgedArm(levels), answer, next(filter(None, bringing), ""))
 
-    def level(self, place: Coordinate | None, crashed: Status | None = None) -> ReadingAnswer:
+    def level(self, coordinate: Coordinate | None, crashed: Status | None = None) -> JudgedReading:
         """Return what the panel's own reading answers at one coordinate."""
-        own = with_crashes(self.at(self.base, place), crashed, self.bundles.claim)
-        answer, by = self._answer(own, place)
-        return ReadingAnswer(**dict(own), answer=answer, by=by)
+        own = self.at(self.base, coordinate)
+        if crashed is not None:
+            own = own.supposing(crashed, (Status.CRASHED,))
+        return JudgedReading(JudgedArm((own,)), *self._answer(own, coordinate))
 
-    def _answer(self, own: ArmAnswer, place: Coordinate | None) -> tuple[Answer, str]:
+    def _answer(self, own: ArmAtLevel, coordinate: Coordinate | None) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
+        claim = self.bundles.claim
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
-        controls = [self.control(own, one, place) for one in self.having(Role.CONTROL)]
+        controls = [self.at(arm, coordinate) for arm in self.having(Role.CONTROL)]
+        verdicts = [_verdict(own, control, claim) for control in controls]
         # a control whose contrast is larger takes a yes away; it says nothing against a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
-        for one in controls:
-            if one.verdict in (Verdict.PASSES, larger):
-                return Answer.BLIND, one.name
+        for control, verdict in zip(controls, verdicts, strict=True):
+            if verdict in (Verdict.PASSES, larger):
+                return Answer.BLIND, control.arm.name
         for arm in self.having(Role.POSITIVE_CONTROL):
-            if out_of_reach(self.at(arm, place), self.bundles.claim):
+            if out_of_reach(self.at(arm, coordinate), claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
-            needed = self.bundles.claim.needs_control
-            asked = [control for control in controls if needed or (control.n and not control.lacks)]
-            waiting = [one for one in asked if one.verdict is Verdict.OPEN]
-            if waiting:
-                least = min(waiting, key=lambda one: one.n)
-                return (Answer.OPEN if least.n else Answer.UNFINISHED), least.name
-            return Answer.YES, ""
-        if own.decision is Decision.MISSED and not self.diverges(own):
-            return (Answer.NO if own.relaxed is Decision.MISSED else Answer.NEAR), ""
-        return Answer.OPEN, ""
+            waiting = [
+                control
+                for control, verdict in zip(controls, verdicts, strict=True)
+                if verdict is Verdict.OPEN
+                and (claim.needs_control or (control.n and not control.lacks))
+            ]
+            if not waiting:
+                return Answer.YES, ""
+            least = min(waiting, key=lambda control: control.n)
+            return (Answer.OPEN if least.n else Answer.UNFINISHED), least.arm.name
+        if own.decision is Decision.OPEN or self.diverges(own.runs):
+            return Answer.OPEN, ""
+        if own.relaxed is not Decision.MISSED:
+            return Answer.NEAR, ""
+        reach = self._unknown_reach(own, coordinate)
+        return (Answer.OPEN if reach else Answer.NO), reach
+
+    def _unknown_reach(self, own: ArmAtLevel, coordinate: Coordinate | None) -> str:
+        """The positive control of which every run diverged; '' if nothing hangs on one.
+
+        Nobody knows then whether a bound can be met that is neither the paper's nor derived.
+        """
+        if not any(map(_needs_reach, own.estimates)):
+            return ""
+        built = [self.at(arm, coordinate) for arm in self.having(Role.POSITIVE_CONTROL)]
+        return next((arm.arm.name for arm in built if arm.n and arm.diverged == arm.n), "")
 
     @property
     def guesses(self) -> tuple[str, ...]:
         """The settings of the panel's own reading whose value nobody states."""
         settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
         varied = self.base.overrides
-        return tuple(name for name, one in settings if one.guessed and name not in varied)
+        return tuple(name for name, setting in settings if setting.guessed and name not in varied)
 
     @property
     def diverged_too(self) -> str:
@@ -224,13 +277,13 @@ class Panel:
                 return arm.name
         return ""
 
-    def diverges(self, own: ArmAnswer) -> bool:
+    def diverges(self, runs: Sequence[RunAnswer]) -> bool:
         """Tell whether the panel's own runs say no since they diverged, not against the claim.
 
         Every run that says no diverged, and so did every run of a control or of an arm that is
         compared; or more than half of these runs did, under a value that is guessed.
         """
-        no = [run.diverged for run in own.runs if run.status is Status.NO]
+        no = [run.diverged for run in runs if run.status is Status.NO]
         mostly = 2 * sum(no) > len(no)
         return mostly and bool(self.guesses or (all(no) and self.diverged_too))
 
@@ -240,36 +293,36 @@ class Panel:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
         bundles = replace(self.bundles, tier=tier, records=records)
         audit = bundles.audit
-        arms = [one for one in alternatives_of(audit, bundles.claim) if bundles.recorded(one)]
+        settings = audit.settings_of(bundles.claim.experiment)
+        arms = [arm for arm in alternatives_of(audit, bundles.claim) if bundles.recorded(arm)]
         if not arms:
             return []
         panel = Panel(bundles, bundles.arms[OWN])
         own = panel.reading(panel.base)
-        found = []
+        answers = []
         for arm in arms:
             if arm.varied is None:
                 continue
-            answer = panel.reading(arm)
-            if answer.answer is not Answer.RULED_OUT and _too_early(own, answer):
-                answer = answer.model_copy(update={"answer": Answer.UNFINISHED, "by": ""})
+            reading = panel.reading(arm)
+            if reading.answer is not Answer.RULED_OUT and _too_early(own.arm, reading.arm):
+                reading = JudgedReading(reading.arm, Answer.UNFINISHED, "")
             name, value = arm.varied
-            setting = audit.settings_of(bundles.claim.experiment)[name]
-            found.append(
+            answers.append(
                 AlternativeAnswer(
-                    **dict(answer),
+                    **reading.fields(),
                     tier=tier,
-                    credible=setting.is_credible(value),
+                    credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
-                    own_yes=own.yes,
-                    own_n=own.n,
-                    own_typical=tuple(estimate.median for estimate in own.estimates),
-                    moves=_moves(own, answer),
+                    own_yes=own.arm.yes,
+                    own_n=own.arm.n,
+                    own_typical=tuple(estimate.median for estimate in own.arm.estimates),
+                    moves=_moves(own.arm, reading.arm),
                 )
             )
-        return found
+        return answers
 
 
-def _moves(own: ArmAnswer, other: ArmAnswer) -> bool:
+def _moves(own: JudgedArm, other: JudgedArm) -> bool:
     """Whether any number of an arm is another one than in the own run with the same seed."""
     places = {run.seed: place for place, run in enumerate(own.runs)}
     pairs = [
@@ -284,7 +337,7 @@ def _moves(own: ArmAnswer, other: ArmAnswer) -> bool:
 _WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)
 
 
-def _verdict(own: ArmAnswer, control: ArmAnswer, claim: Claim) -> Verdict:
+def _verdict(own: ArmAtLevel, control: ArmAtLevel, claim: Claim) -> Verdict:
     if control.decision is Decision.MET:
         return Verdict.PASSES
     if _larger(own, control):
@@ -293,16 +346,17 @@ def _verdict(own: ArmAnswer, control: ArmAnswer, claim: Claim) -> Verdict:
     return Verdict.FAILS if fails or _cannot_pass(control, claim) else Verdict.OPEN
 
 
-def _cannot_pass(control: ArmAnswer, claim: Claim) -> bool:
+def _cannot_pass(control: ArmAtLevel, claim: Claim) -> bool:
     """Whether no run of a control says yes, some are void, and the control would not pass by them.
 
     A run that crashed has shown nothing.
     """
-    none = control.void > 0 and not control.yes and not control.crashed
-    return none and not missing_runs(control, claim) and not may_be_met(control, claim)
+    if not control.void or control.yes or control.crashed or missing_runs(control, claim):
+        return False
+    return control.supposing(Status.YES).decision is not Decision.MET
 
 
-def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
+def rarer(few: Counted, many: Counted) -> bool:
     """Tell whether an arm says yes significantly more rarely than another, void runs as yes.
 
     One run alone does not tell.
@@ -311,7 +365,7 @@ def rarer(few: ArmAnswer, many: ArmAnswer) -> bool:
     return bool(few.n > 1 and many.n) and fewer_yes(most, few.n, many.yes, many.n) <= RARER
 
 
-def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
+def _larger(own: ArmAtLevel, control: ArmAtLevel) -> bool:
     """Whether the control says yes with a larger contrast in more than half of the paired runs."""
     yes = [run.status is Status.YES for run in control.runs]
     return any(
@@ -320,7 +374,7 @@ def _larger(own: ArmAnswer, control: ArmAnswer) -> bool:
     )
 
 
-def _exceeds(own: ArmAnswer, control: ArmAnswer) -> bool:
+def _exceeds(own: ArmAtLevel, control: ArmAtLevel) -> bool:
     """Whether more than half of all pairs would have the larger contrast in the claim's own run.
 
     At 95 % confidence, where every pair with a void run counts against it.
@@ -334,7 +388,7 @@ def _exceeds(own: ArmAnswer, control: ArmAnswer) -> bool:
 
 
 def _contrasts(
-    own: ArmAnswer, control: ArmAnswer
+    own: ArmAtLevel, control: ArmAtLevel
 ) -> Iterator[tuple[Estimate, Estimate, list[tuple[int, int]]]]:
     """Yield each contrast of both, with the places of the runs of one seed that answered."""
     theirs = {run.seed: place for place, run in enumerate(control.runs) if run.answered}
@@ -351,8 +405,8 @@ def _contrasts(
 def _sizes(estimate: Estimate, run: int) -> tuple[float, float]:
     """The least and the largest that a run's contrast may be, larger where it is met by more.
 
-    The two differ where its number is only a limit; without a number it is without end. Of a void
-    one nothing is known.
+    The two differ where its number is only a limit; without a number it is without end. Nothing is
+    known of a void one.
     """
     value = estimate.values[run]
     if estimate.holds[run] is None and estimate.side(run) is None:
@@ -365,17 +419,21 @@ def _sizes(estimate: Estimate, run: int) -> tuple[float, float]:
     return (-most, -least) if estimate.limit.side in (Side.BELOW, Side.AT_MOST) else (least, most)
 
 
-def out_of_reach(built: ArmAnswer, claim: Claim) -> tuple[int, ...]:
+def out_of_reach(built: Counted, claim: Claim) -> tuple[int, ...]:
     """Return the places of bounds that a positive control misses, not the paper's nor derived."""
     return tuple(
         place
-        for place, one in enumerate(built.estimates)
-        if one.limit.origin not in (Provenance.PAPER, Provenance.DERIVED)
-        and _misses(built, one, claim)
+        for place, estimate in enumerate(built.estimates)
+        if _needs_reach(estimate) and _misses(built, estimate, claim)
     )
 
 
-def _misses(built: ArmAnswer, estimate: Estimate, claim: Claim) -> bool:
+def _needs_reach(estimate: Estimate) -> bool:
+    """Whether what has to succeed must meet a bound: one that is not the paper's, nor derived."""
+    return estimate.limit.origin not in (Provenance.PAPER, Provenance.DERIVED)
+
+
+def _misses(built: Counted, estimate: Estimate, claim: Claim) -> bool:
     """Whether a positive control misses a bound, if every void run met it."""
     if estimate.decision is not None:
         return estimate.decision is Decision.MISSED
@@ -388,15 +446,15 @@ def _misses(built: ArmAnswer, estimate: Estimate, claim: Claim) -> bool:
 
 def _of_levels(answers: Sequence[Answer]) -> Answer:
     """The answer of a reading from those at its primary coordinates."""
-    found = set(answers)
-    if len(found) == 1:
+    kinds = set(answers)
+    if len(kinds) == 1:
         return answers[0]
-    return Answer.MIXED if {Answer.YES, Answer.NO} <= found else Answer.OPEN
+    return Answer.MIXED if {Answer.YES, Answer.NO} <= kinds else Answer.OPEN
 
 
-def _too_early(own: ArmAnswer, answer: ArmAnswer) -> bool:
+def _too_early(own: JudgedArm, arm: JudgedArm) -> bool:
     """Whether training has not come half as far as that of the claim's own runs."""
-    if not own.trained or not answer.trained or min(*own.trained, *answer.trained) <= 0:
+    if own.trained is None or arm.trained is None or min(*own.trained, *arm.trained) <= 0:
         return False
-    fall, theirs = (math.log(one[0] / one[1]) for one in (own.trained, answer.trained))
+    fall, theirs = (math.log(start / end) for start, end in (own.trained, arm.trained))
     return fall > 0 and theirs < FAR_ENOUGH * fall

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reproaudit.audit.arms import PlannedArm
 from reproaudit.checks import (
@@ -17,7 +18,7 @@ from reproaudit.checks import (
     Side,
     Void,
 )
-from reproaudit.declarations import Coordinate, MeasurementMissingError
+from reproaudit.declarations import Coordinate, MeasurementMissingError, Quantity
 from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
@@ -33,7 +34,7 @@ from reproaudit.stats.onsets import Start
 
 
 @dataclass(frozen=True)
-class Said:
+class AskedRun:
     """What a run says: its conditions in order; or, of one that has none, its answer."""
 
     seed: int
@@ -46,32 +47,34 @@ def ask_runs(
     bundles: Bundles,
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
-) -> list[Said]:
+) -> list[AskedRun]:
     """Return what each run of an arm says of checks; `at` is a graded coordinate, by axis.
 
     A run that crashed or diverged has no conditions, and neither has one whose reference diverged
     or has no run with its seed.
     """
-    compared = paired_with(checks)
-    groups = {one.group: _group(bundles, one, arm) for one in checks if one.group is not None}
-    found: list[Said | Run] = []
-    for seed, record in bundles.recorded(arm).runs.items():
-        fixed = _without_numbers(bundles, arm, record, compared)
-        apart = None if fixed is not None else not_as_far(bundles, checks, arm, record)
-        if apart is not None:
-            what = apart.one.measurement
-            fixed = void_run(seed, Void.NOT_AS_FAR, what, apart.share)
-        empty = next((name for name, runs in groups.items() if not any(runs)), None)
-        if fixed is None and empty is not None:
-            fixed = void_run(seed, Void.NO_REFERENCE, empty)
-        if fixed is None:
-            found.append(bundles.run(arm, record).placed(at or {}))
-        else:
-            found.append(Said(seed, answer=fixed))
-    asked = [one for one in found if isinstance(one, Run)]
-    unlike = [never_learned(one, [_view(one, run, groups) for run in asked]) for one in checks]
+    groups = {
+        check.group: _group(bundles, check, arm) for check in checks if check.group is not None
+    }
+    records = bundles.recorded(arm).runs
+    answers = {
+        seed: _without_conditions(bundles, checks, arm, record, groups)
+        for seed, record in records.items()
+    }
+    runs = {
+        seed: bundles.run(arm, records[seed]).placed(at or {})
+        for seed, answer in answers.items()
+        if answer is None
+    }
+    unlike = [
+        never_learned(check, [_view(check, run, groups) for run in runs.values()])
+        for check in checks
+    ]
     return [
-        _said(checks, arm, one, groups, unlike) if isinstance(one, Run) else one for one in found
+        _asked(checks, arm, runs[seed], groups, unlike)
+        if answer is None
+        else AskedRun(seed, answer=answer)
+        for seed, answer in answers.items()
     ]
 
 
@@ -82,11 +85,29 @@ def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, 
     """
     there = bundles.arms[str(check.group)]
     return tuple(
-        bundles.bare(there, one)
-        if one.status is CellStatus.COMPLETED and keeps_up(bundles, check, arm, there, one)
+        bundles.bare(there, record)
+        if record.status is CellStatus.COMPLETED and keeps_up(bundles, check, arm, there, record)
         else None
-        for one in bundles.recorded(there).runs.values()
+        for record in bundles.recorded(there).runs.values()
     )
+
+
+def _without_conditions(
+    bundles: Bundles,
+    checks: Sequence[Kind],
+    arm: PlannedArm,
+    record: Record,
+    groups: Mapping[str, tuple[Run | None, ...]],
+) -> RunAnswer | None:
+    """The answer of a run that is not held against the bounds; None of any other."""
+    answer = _without_numbers(bundles, arm, record, paired_with(checks))
+    if answer is not None:
+        return answer
+    apart = not_as_far(bundles, checks, arm, record)
+    if apart is not None:
+        return void_run(record.seed, Void.NOT_AS_FAR, apart.log.measurement, apart.share)
+    empty = next((name for name, group in groups.items() if not any(group)), None)
+    return None if empty is None else void_run(record.seed, Void.NO_REFERENCE, empty)
 
 
 def _without_numbers(
@@ -112,37 +133,39 @@ def _without_numbers(
 
 def void_run(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:
     """Return the answer of a run that says neither yes nor no."""
-    answer = RunAnswer(seed=seed, status=Status.VOID, void=why, about=about)
-    return answer if found is None else answer.model_copy(update={"found": found})
+    known: dict[str, Any] = {} if found is None else {"found": found}
+    return RunAnswer(seed=seed, status=Status.VOID, void=why, about=about, **known)
 
 
-def _said(
+def _asked(
     checks: Sequence[Kind],
     arm: PlannedArm,
     run: Run,
     groups: Mapping[str, tuple[Run | None, ...]],
     unlike: Sequence[bool],
-) -> Said:
+) -> AskedRun:
     """What a run says, of checks of which some compare what was never alike."""
     try:
         for bound in arm.holds_at_start:
-            first = bound.value.model_copy(update={"step": "first"})
+            first = Quantity(**{**dict(bound.value), "step": "first", "passes": None})
             limit = bound.limit()
-            if not limit.met_by(limit.worst([float(one) for one in run.numbers(first)])):
-                return Said(run.seed, answer=void_run(run.seed, Void.START))
+            if not limit.met_by(limit.worst([float(number) for number in run.numbers(first)])):
+                return AskedRun(run.seed, answer=void_run(run.seed, Void.START))
         conditions = [
-            replace(one, check=place, limit=_within_range(one, run))
+            replace(condition, check=place, limit=_within_range(condition, run))
             for place, check in enumerate(checks)
-            for one in _conditions(check, _view(check, run, groups))
+            for condition in _conditions(check, _view(check, run, groups))
         ]
         conditions = [
-            _void(checks[one.check], one, Void.FROM_THE_START) if unlike[one.check] else one
-            for one in conditions
+            _void(checks[condition.check], condition, Void.FROM_THE_START)
+            if unlike[condition.check]
+            else condition
+            for condition in conditions
         ]
     except MeasurementMissingError as error:
         why = _why_missing(error)
-        return Said(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
-    return Said(run.seed, tuple(conditions))
+        return AskedRun(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
+    return AskedRun(run.seed, tuple(conditions))
 
 
 def _why_missing(error: MeasurementMissingError) -> Void:
@@ -160,86 +183,94 @@ def _conditions(check: Kind, run: Run) -> list[Condition]:
     a mean over runs the number at a settled end is kept, for their mean; what reads the whole
     course has no other end.
     """
-    found = list(check.conditions(run))
+    conditions = list(check.conditions(run))
     read = check.quantities()
-    ends = any(one.step in ("last", "late") and is_series(one, run) for one in read)
+    ends = any(quantity.step in ("last", "late") and is_series(quantity, run) for quantity in read)
     if ends and not check.whole_course:
-        found = _settled(check, found, check.conditions(replace(run, settled=True)))
-        found = _ended(check, found, run)
-    if any(one.passes is not None for one in read):
+        conditions = _settled(check, conditions, check.conditions(replace(run, settled=True)))
+        conditions = _ended(check, conditions, run)
+    if any(quantity.passes is not None for quantity in read):
         least, most = (
-            check.conditions(replace(run, passes=one)) for one in (PassedAt.LEAST, PassedAt.MOST)
+            check.conditions(replace(run, passes=passes))
+            for passes in (PassedAt.LEAST, PassedAt.MOST)
         )
-        found = _as_finely(check, found, least, most)
+        conditions = _as_finely(check, conditions, least, most)
     if run.begins is not Begins.AS_LOGGED and _starts_apart(check, run):
         alike = check.conditions(replace(run, begins=Begins.ALIKE))
-        found = _agreeing(check, found, alike, Void.START_APART)
+        conditions = _agreeing(check, conditions, alike, Void.START_APART)
     for void, view in views(check, run):
-        found = _agreeing(check, found, check.conditions(view), void)
-    return not_comparable(check, run, found)
+        conditions = _agreeing(check, conditions, check.conditions(view), void)
+    return not_comparable(check, run, conditions)
 
 
 def _settled(
-    check: Kind, found: Sequence[Condition], settled: Sequence[Condition]
+    check: Kind, conditions: Sequence[Condition], settled: Sequence[Condition]
 ) -> list[Condition]:
     """The conditions beside those of a settled end: with its number for a mean, else void."""
     if not check.by_mean:
-        return _agreeing(check, found, settled, Void.END_APART)
-    return [replace(one, settled=other.value) for one, other in zip(found, settled, strict=True)]
+        return _agreeing(check, conditions, settled, Void.END_APART)
+    return [
+        replace(condition, settled=other.value)
+        for condition, other in zip(conditions, settled, strict=True)
+    ]
 
 
-def _ended(check: Kind, found: Sequence[Condition], run: Run) -> list[Condition]:
+def _ended(check: Kind, conditions: Sequence[Condition], run: Run) -> list[Condition]:
     """The conditions, void where a number still moves, or a reference's last tenth makes the yes.
 
     The reference is then read before that tenth.
     """
-    moves = still_moves(check, run, found)
-    found = [
-        replace(_void(check, one, Void.NOT_ENDED), says=None, settled=None) if moving else one
-        for one, moving in zip(found, moves, strict=True)
+    moves = still_moves(check, run, conditions)
+    conditions = [
+        replace(_void(check, condition, Void.NOT_ENDED), says=None, settled=None)
+        if moving
+        else condition
+        for condition, moving in zip(conditions, moves, strict=True)
     ]
-    if not any(one.met for one in found):
-        return found
+    if not any(condition.met for condition in conditions):
+        return conditions
     for earlier in before_the_end(check, run):
         others = check.conditions(earlier)
-        found = [
-            _void(check, one, Void.END_APART) if one.met and other.met is False else one
-            for one, other in zip(found, others, strict=True)
+        conditions = [
+            _void(check, condition, Void.REFERENCE_END)
+            if condition.met and other.met is False
+            else condition
+            for condition, other in zip(conditions, others, strict=True)
         ]
-    return found
+    return conditions
 
 
 def _agreeing(
-    check: Kind, found: Sequence[Condition], others: Sequence[Condition], void: Void
+    check: Kind, conditions: Sequence[Condition], others: Sequence[Condition], void: Void
 ) -> list[Condition]:
     """The conditions, void where those of another reading disagree."""
     return [
-        _void(check, one, void) if {one.met, other.met} == {True, False} else one
-        for one, other in zip(found, others, strict=True)
+        _void(check, condition, void) if {condition.met, other.met} == {True, False} else condition
+        for condition, other in zip(conditions, others, strict=True)
     ]
 
 
-def _void(check: Kind, one: Condition, why: Void) -> Condition:
+def _void(check: Kind, condition: Condition, why: Void) -> Condition:
     """A condition of which the run says nothing; its number is no part of a mean."""
-    return replace(one, void=why, value=None if check.by_mean else one.value)
+    return replace(condition, void=why, value=None if check.by_mean else condition.value)
 
 
 def _as_finely(
     check: Kind,
-    found: Sequence[Condition],
+    conditions: Sequence[Condition],
     least: Sequence[Condition],
     most: Sequence[Condition],
 ) -> list[Condition]:
     """The conditions, void where a number is known no better than between two that disagree.
 
-    Of a mean over runs only where the whole margin lies between them.
+    Where the mean over runs decides, only if the whole margin lies between them.
     """
     return [
-        _void(check, one, Void.NOT_AS_FINELY)
-        if _covers(one.limit, low, high)
-        or (not check.by_mean and {one.met, low.met, high.met} >= {True, False})
-        else one
-        for one, low, high in zip(found, least, most, strict=True)
+        _void(check, condition, Void.NOT_AS_FINELY)
+        if _covers(condition.limit, low, high)
+        or (not check.by_mean and {condition.met, low.met, high.met} >= {True, False})
+        else condition
+        for condition, low, high in zip(conditions, least, most, strict=True)
     ]
 
 
@@ -253,8 +284,8 @@ def _covers(limit: Limit, low: Condition, high: Condition) -> bool:
 
 def _starts_apart(check: Kind, run: Run) -> bool:
     """Whether the first observation of what a check reads from there on lies apart."""
-    read = (one for one in check.from_the_start if is_series(one, run))
-    return any(run.start(one) is not Start.ALIKE for one in read)
+    read = (quantity for quantity in check.from_the_start if is_series(quantity, run))
+    return any(run.start(quantity) is not Start.ALIKE for quantity in read)
 
 
 def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -> Run:
@@ -265,14 +296,14 @@ def _view(check: Kind, run: Run, groups: Mapping[str, tuple[Run | None, ...]]) -
     return replace(there, groups={check.group: groups[check.group]})
 
 
-def _within_range(one: Condition, run: Run) -> Limit:
+def _within_range(condition: Condition, run: Run) -> Limit:
     """The condition's bound with the declared range, where it lies on the quantity's own scale."""
-    declared = run.declarations.get(run.reads.get(one.noun, one.noun))
-    if not one.number.drawn or declared is None or declared.range is None:
-        return one.limit
+    declared = run.declarations.get(run.reads.get(condition.noun, condition.noun))
+    if not condition.number.drawn or declared is None or declared.range is None:
+        return condition.limit
     least, most = declared.range
     return replace(
-        one.limit,
-        least=one.limit.least if least is None else least,
-        most=one.limit.most if most is None else most,
+        condition.limit,
+        least=condition.limit.least if least is None else least,
+        most=condition.limit.most if most is None else most,
     )

@@ -76,18 +76,25 @@ class Logged:
 # --- what is void at once -----------------------------------------------------------------------
 
 
-def not_comparable(check: Kind, run: Run, found: Sequence[Condition]) -> list[Condition]:
+def not_comparable(check: Kind, run: Run, conditions: Sequence[Condition]) -> list[Condition]:
     """Return a run's conditions, void where what they compare cannot be compared at all."""
     if run.begins is Begins.AS_LOGGED:
-        return [*found]
+        return [*conditions]
     late = _starts_elsewhere(_logs(run, check.timed))
     if late is not None:
         about, step = late
         return [
-            replace(one, value=None, says=None, void=Void.STARTS_ELSEWHERE, about=about, found=step)
-            for one in found
+            replace(
+                condition,
+                value=None,
+                says=None,
+                void=Void.STARTS_ELSEWHERE,
+                about=about,
+                found=step,
+            )
+            for condition in conditions
         ]
-    return [*found]
+    return [*conditions]
 
 
 def _starts_elsewhere(logs: Sequence[Logged]) -> tuple[str, float] | None:
@@ -103,9 +110,9 @@ def _starts_elsewhere(logs: Sequence[Logged]) -> tuple[str, float] | None:
     return None
 
 
-def _start_apart(one: Logged, other: Logged) -> bool:
+def _start_apart(log: Logged, other: Logged) -> bool:
     """Whether two logs begin farther apart than by a tenth of all that they range over."""
-    first, second = one.columns, other.columns
+    first, second = log.columns, other.columns
     most = FAR * float(np.ptp(np.concatenate([*first, *second])))
     starts = itertools.product(first, second)
     return any(abs(float(a[0]) - float(b[0])) > most for a, b in starts)
@@ -117,23 +124,23 @@ def never_learned(check: Kind, runs: Iterable[Run]) -> bool:
     Where both move by much more, it is one of units, or of what was counted. In a single run it may
     be there by chance: it is asked of the mean over runs.
     """
-    if check.whole_course or check.sides is None or None not in {one.arm for one in check.sides}:
+    if check.whole_course or check.sides is None or None not in {side.arm for side in check.sides}:
         return False
-    if any(one not in check.to_the_end for one in check.sides):
+    if any(side not in check.to_the_end for side in check.sides):
         return False
-    pairs = [pair for one in runs for pair in _pair_of(check, one)]
-    lengths = {len(one) for one, _ in pairs}
+    pairs = [pair for run in runs for pair in _pair_of(check, run)]
+    lengths = {len(own) for own, _ in pairs}
     return len(lengths) == 1 and _one_contrast(*map(np.stack, zip(*pairs, strict=True)))
 
 
 def _pair_of(check: Kind, run: Run) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the courses of two arms at the steps at which both were observed, from the first."""
     logs = _logs(run, check.sides or ())
-    if run.begins is Begins.AS_LOGGED or len({one.quantity.arm for one in logs}) < 2:
+    if run.begins is Begins.AS_LOGGED or len({log.quantity.arm for log in logs}) < 2:
         return
     try:
-        (steps, values), (others, rivals) = (one.run.series(one.read) for one in logs)
-        late = any(one.run.begins_late(one.read) is not None for one in logs)
+        (steps, values), (others, rivals) = (log.run.series(log.read) for log in logs)
+        late = any(log.run.begins_late(log.read) is not None for log in logs)
     except MeasurementMissingError:
         return
     if not late and steps[0] == others[0] and values.shape[1] == rivals.shape[1] == 1:
@@ -141,12 +148,12 @@ def _pair_of(check: Kind, run: Run) -> Iterator[tuple[NDArray[np.float64], NDArr
         yield values[mine, 0], rivals[theirs, 0]
 
 
-def _one_contrast(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def _one_contrast(own: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     """Whether courses, of shape (run, step), differ by one amount, or by one factor, throughout."""
-    if courses.same_throughout(one, other, CERTAIN):
+    if courses.same_throughout(own, other, CERTAIN):
         return True
-    positive = min(one.min(), other.min()) > 0
-    return positive and courses.same_throughout(np.log(one), np.log(other), CERTAIN)
+    positive = min(own.min(), other.min()) > 0
+    return positive and courses.same_throughout(np.log(own), np.log(other), CERTAIN)
 
 
 # --- what must hold otherwise read --------------------------------------------------------------
@@ -159,7 +166,7 @@ def views(check: Kind, run: Run) -> Iterator[tuple[Void, Run]]:
     ends = () if check.whole_course else check.to_the_end
     logs = _logs(run, (*check.timed, *ends))
     lags = [
-        max((_lag(one, other) for other in logs if other is not one), default=0) for one in logs
+        max((_lag(log, other) for other in logs if other is not log), default=0) for log in logs
     ]
     if any(lags):
         yield Void.STATISTIC, _without_lags(run, logs, lags)
@@ -169,15 +176,15 @@ def views(check: Kind, run: Run) -> Iterator[tuple[Void, Run]]:
     best = _as_best(run, ends_or_timed, check)
     if best is not None:
         yield Void.STATISTIC, best
-    extreme = [one for one in logs if one.quantity.step in ("least", "largest")]
+    extreme = [log for log in logs if log.quantity.step in ("least", "largest")]
     if len(extreme) > 1:
         yield from _as_often(run, extreme)
 
 
-def _lag(one: Logged, other: Logged) -> int:
+def _lag(log: Logged, other: Logged) -> int:
     """By how many observations one series may lag, if it is an average and the other is not."""
-    alike = one.quantity.measurement == other.quantity.measurement
-    pairs = itertools.product(one.columns, other.columns)
+    alike = log.quantity.measurement == other.quantity.measurement
+    pairs = itertools.product(log.columns, other.columns)
     scaled = pairs if alike else ((_scaled(a), _scaled(b)) for a, b in pairs)
     return max(courses.lag_of(a, b) for a, b in scaled)
 
@@ -188,9 +195,9 @@ def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _without_lags(run: Run, logs: Sequence[Logged], lags: Sequence[int]) -> Run:
-    for one, lag in zip(logs, lags, strict=True):
+    for log, lag in zip(logs, lags, strict=True):
         if lag:
-            run = _changed(run, one.quantity, courses.without_lag, lag)
+            run = _changed(run, log.quantity, courses.without_lag, lag)
     return run
 
 
@@ -216,12 +223,12 @@ def _without_records(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _as_often(run: Run, logs: Sequence[Logged]) -> Iterator[tuple[Void, Run]]:
     """Yield the run whose courses have their extremes of as many observations."""
-    fewest = min(one.count for one in logs)
-    finer = [one for one in logs if one.count > FINER * fewest]
-    for one in finer:
-        upwards = one.quantity.step == "largest"
-        every = one.count // fewest
-        run = _changed(run, one.quantity, _clipped, every, upwards)
+    fewest = min(log.count for log in logs)
+    finer = [log for log in logs if log.count > FINER * fewest]
+    for log in finer:
+        upwards = log.quantity.step == "largest"
+        every = log.count // fewest
+        run = _changed(run, log.quantity, _clipped, every, upwards)
     if finer:
         yield Void.NOT_AS_OFTEN, run
 
@@ -252,7 +259,9 @@ def before_the_end(check: Kind, run: Run) -> Iterator[Run]:
     A null and a ceiling, which are the scale of what is asked, end at each tenth of the last half.
     """
     ends = check.to_the_end
-    read = _logs(run, [one for one in ends if one is not ends[0] or one.arm is not None])
+    read = _logs(
+        run, [quantity for quantity in ends if quantity is not ends[0] or quantity.arm is not None]
+    )
     if not read:
         return
     is_scale = check.sides is not None and ends[0] not in check.sides
@@ -260,23 +269,23 @@ def before_the_end(check: Kind, run: Run) -> Iterator[Run]:
         yield _until(replace(run, settled=True), read, part)
 
 
-def still_moves(check: Kind, run: Run, found: Sequence[Condition]) -> list[bool]:
+def still_moves(check: Kind, run: Run, conditions: Sequence[Condition]) -> list[bool]:
     """Tell of each condition with a margin whether its number goes through it as training ends.
 
     It does where the medians of the last two tenths differ by more than half of the margin, and
     those of the last four go one way.
     """
-    if all(one.limit.side is not Side.WITHIN for one in found):
-        return [False] * len(found)
+    if all(condition.limit.side is not Side.WITHIN for condition in conditions):
+        return [False] * len(conditions)
     logs = _logs(run, check.to_the_end)
-    parts = [check.conditions(_until(replace(run, settled=True), logs, one)) for one in PARTS]
-    return [_goes_through(one) for one in zip(*parts, strict=True)]
+    parts = [check.conditions(_until(replace(run, settled=True), logs, part)) for part in PARTS]
+    return [_goes_through(numbers) for numbers in zip(*parts, strict=True)]
 
 
 def _goes_through(parts: Sequence[Condition]) -> bool:
     """Whether a number goes one way until the end, in the last part by over half of its margin."""
     limit = parts[-1].limit
-    values = [one.value for one in parts if one.value is not None]
+    values = [condition.value for condition in parts if condition.value is not None]
     if limit.side is not Side.WITHIN or len(values) < len(parts):
         return False
     half = limit.at / 2
@@ -284,15 +293,15 @@ def _goes_through(parts: Sequence[Condition]) -> bool:
         if min(values) <= 0:
             return False
         half = math.log1p(limit.at) / 2
-        values = [math.log(one) for one in values]
+        values = [math.log(value) for value in values]
     moves = np.diff(values)
     return bool(abs(moves[-1]) > half and ((moves > 0).all() or (moves < 0).all()))
 
 
 def _until(run: Run, logs: Sequence[Logged], part: float) -> Run:
     """The run whose series end with a part of training."""
-    for one in logs:
-        run = _with_series(run, one.quantity, Remade(_cut, (part,)))
+    for log in logs:
+        run = _with_series(run, log.quantity, Remade(_cut, (part,)))
     return run
 
 
@@ -307,21 +316,21 @@ def _cut(series: Series, part: float) -> Series:
 
 def _logs(run: Run, quantities: Sequence[Quantity]) -> list[Logged]:
     """The series among quantities, each once, in the runs in which they are read."""
-    found = {
-        (one.measurement, one.arm, str(one)): _logged(run, one)
-        for one in quantities
-        if is_series(one, run)
+    logs = {
+        (quantity.measurement, quantity.arm, str(quantity)): _logged(run, quantity)
+        for quantity in quantities
+        if is_series(quantity, run)
     }
-    return [one for one in found.values() if one is not None]
+    return [log for log in logs.values() if log is not None]
 
 
 def _logged(run: Run, quantity: Quantity) -> Logged | None:
     if quantity.arm not in run.groups:
         return Logged(quantity, run, quantity)
-    own = quantity.model_copy(update={"arm": None})
-    for one in run.groups[str(quantity.arm)]:
-        if one is not None and quantity.measurement in one.measurements.series:
-            return Logged(quantity, one.placed(run.at), own)
+    own = Quantity(**{**dict(quantity), "arm": None})
+    for member in run.groups[str(quantity.arm)]:
+        if member is not None and quantity.measurement in member.measurements.series:
+            return Logged(quantity, member.placed(run.at), own)
     return None
 
 
@@ -334,7 +343,7 @@ def _changed(
 
 def _each(series: Series, how: Callable[..., NDArray[np.float64]], *by: Any) -> Series:
     columns = series.values.reshape(len(series.steps), -1).T
-    values = np.stack([how(one, *by) for one in columns], axis=-1)
+    values = np.stack([how(course, *by) for course in columns], axis=-1)
     return Series(steps=series.steps, values=values.reshape(series.values.shape))
 
 
@@ -344,7 +353,7 @@ def _with_series(run: Run, quantity: Quantity, change: Remade) -> Run:
     if arm is None:
         return _with_own(run, quantity, change)
     if arm in run.groups:
-        runs = tuple(one and _of_group(one, quantity, change) for one in run.groups[arm])
+        runs = tuple(member and _of_group(member, quantity, change) for member in run.groups[arm])
         return replace(run, groups={**run.groups, arm: runs})
     others = {**run.others, arm: _with_own(run.others[arm], quantity, change)}
     return replace(run, others=others)
@@ -369,5 +378,5 @@ def _with_own(run: Run, quantity: Quantity, change: Remade) -> Run:
     if name not in measured.series:
         return run
     series = {**measured.series, name: change.make(measured.series[name], *change.by)}
-    found = Measurements(scalars=measured.scalars, series=series, arrays=measured.arrays)
-    return replace(run, measurements=found)
+    made = Measurements(scalars=measured.scalars, series=series, arrays=measured.arrays)
+    return replace(run, measurements=made)

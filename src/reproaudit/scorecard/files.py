@@ -107,7 +107,7 @@ def read_scorecard(path: Path) -> Scorecard:
 
 
 def _with_words(data: dict[str, Any]) -> Scorecard:
-    """A scorecard of version 4, with the words that its answers have today.
+    """A scorecard of version 4 without its figures, with the words that its answers have today.
 
     Raises:
         ValidationError: if it is none.
@@ -128,6 +128,7 @@ _NO_WORDS: Mapping[str, Any] = {
         **dict.fromkeys(("verdict", "claims"), ()),
         "counts": {"paper": {}},
     },
+    "figures": {},
     "rows": (),
     "answers": (),
     "tried": (),

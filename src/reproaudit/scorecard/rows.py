@@ -23,7 +23,7 @@ from reproaudit.formats.verdict import (
     Status,
     Verdict,
 )
-from reproaudit.judge.decisions import ask
+from reproaudit.judge.arms import JudgedArm, answer_to_check
 from reproaudit.judge.readings import Panel
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
@@ -111,7 +111,7 @@ def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
     if panel is None:
         return
     for planned in panel.other_readings():
-        arm = ask(panel.under(planned).bundles, put.checks, planned)
+        arm = answer_to_check(panel.under(planned).bundles, put.checks[0], planned)
         if arm.n:
             yield replace(put, arm=arm, beside=planned.name)
 
@@ -140,7 +140,7 @@ def _arms(panel: Panel) -> Iterator[ArmAnswer]:
     """The controls, positive controls and arms without a part under a panel's own reading."""
     yield from panel.controls()
     for role in (Role.POSITIVE_CONTROL, Role.ABLATION):
-        yield from map(panel.headline, panel.having(role))
+        yield from (ArmAnswer(**panel.headline(arm).fields()) for arm in panel.having(role))
 
 
 def _shares(planned: PlannedArm, reading: PlannedArm) -> bool:
@@ -151,11 +151,12 @@ def _shares(planned: PlannedArm, reading: PlannedArm) -> bool:
 
 def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
     """An arm at the coordinates that do not decide."""
-    headline = panel.bundles.claim.headline
-    for level in panel.levels:
-        if level is not None and level not in panel.primary:
-            there = panel.at(panel.bundles.arms[arm.name], level)
-            yield _Put(headline, there, beside)
+    claim = panel.bundles.claim
+    headline = claim.headline
+    for level in () if claim.grade is None else claim.grade.easiest_first:
+        if level not in panel.primary:
+            there = JudgedArm((panel.at(panel.bundles.arms[arm.name], level),))
+            yield _Put(headline, ArmAnswer(**there.fields()), beside)
 
 
 # --- a row ----------------------------------------------------------------------------------------

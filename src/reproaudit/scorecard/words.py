@@ -235,11 +235,6 @@ def figure_of(one: Estimate, what: Number) -> str:
     return written(one, what, one.median)
 
 
-def run_number(one: Estimate, value: float | None) -> str:
-    """Return the typical or the worst run's number as it is; none if there is none."""
-    return "none" if value is None else f"{at_limit(one, value)}{number(value)}"
-
-
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
 """What follows a factor."""
 
@@ -491,6 +486,8 @@ _VOIDS: Mapping[Void, str] = {
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
     Void.NOT_ENDED: "training ended while {what} still changed in {runs}",
     Void.END_APART: "the last observation of {what} and the median at the end disagree in {runs}",
+    Void.REFERENCE_END: "{what} meets the bound in {runs} only by where in training its reference "
+    "is read",
     Void.UNPROMPTED: "{what} changed in {runs} without what it is said to wait for",
     Void.CUT: "{what} drops all at once late in {runs}: the rate may have been cut",
     Void.HIDDEN: "noise hides what {what} does in {runs}",

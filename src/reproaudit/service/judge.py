@@ -9,10 +9,8 @@ from typing import Any
 
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.review import Reviews
-from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.intake.importing import import_logs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files
 from reproaudit.report.files import json_data
@@ -31,17 +29,6 @@ class Judged:
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
         return json_data(self.scorecard)
-
-
-class Template(StrictModel):
-    """The files of a folder that is to be filled in, the manifest first."""
-
-    files: tuple[Path, ...]
-
-    @property
-    def data(self) -> list[str]:
-        """What ``--json`` prints."""
-        return [str(file) for file in self.files]
 
 
 @dataclass(frozen=True)
@@ -97,8 +84,8 @@ def judge_elsewhere(
 
 def write_template(
     audit: Audit, folder: Path, tier: TierName = "paper", claims: Sequence[str] = ()
-) -> Template:
-    """Write a folder of measurements that is to be filled in.
+) -> tuple[Path, ...]:
+    """Write a folder of measurements that is to be filled in; return its files, the manifest first.
 
     Raises:
         UsageError: if there is no such claim, or the folder exists.
@@ -109,17 +96,4 @@ def write_template(
         for name, text in texts.items():
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
-    return Template(files=tuple(folder / name for name in texts))
-
-
-def import_folder(
-    audit: Audit,
-    logs: Sequence[Path],
-    out: Path,
-    mapping: Path | None = None,
-    *,
-    claims: Sequence[str] = (),
-    **said: str | None,
-) -> Imported:
-    """Turn logs into a folder of measurements; arguments and errors are those of `import_logs`."""
-    return Imported(**import_logs(audit, logs, out, mapping, claims=claims, **said))
+    return tuple(folder / name for name in texts)

@@ -127,9 +127,10 @@ def list_lines(papers: Sequence[PaperSummary], room: int) -> Iterator[str]:
     words = max(map(len, documented), default=0)
     names = max((len(paper.slug) for paper in papers), default=0)
     left = room - names - words - len("    ")
-    answers = max((len(said) for said in counts if len(said) < left - FEWEST_OF_TITLE), default=0)
-    for paper, by, said in zip(papers, documented, counts, strict=True):
-        line = f"{paper.slug:<{names}}  {by:<{words}}  {said:<{answers}}"
+    fitting = (len(count) for count in counts if len(count) < left - FEWEST_OF_TITLE)
+    answers = max(fitting, default=0)
+    for paper, by, count in zip(papers, documented, counts, strict=True):
+        line = f"{paper.slug:<{names}}  {by:<{words}}  {count:<{answers}}"
         title = f"  {paper.title}"
         if len(line + title) > room:
             title = f"{title[: max(0, room - len(line) - 1)].rstrip()}…"

@@ -26,17 +26,17 @@ COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Found")
 
 def known_outcomes(words: str) -> frozenset[str]:
     """Return outcomes joined by commas, with blanks, hyphens or underscores, or a UsageError."""
-    known = {one.value.replace(" ", "-"): one.value for one in Outcome}
+    known = {outcome.value.replace(" ", "-"): outcome.value for outcome in Outcome}
     renamed = {"failed": Outcome.ERROR}
-    found = set()
+    named = set()
     for name in filter(None, map(str.strip, words.split(","))):
         word = name.replace(" ", "-").replace("_", "-")
         if word in renamed:
             raise UsageError(f"no outcome '{name}': a crash is called '{renamed[word]}'.")
         if word not in known:
             raise UsageError(f"no outcome '{name}'. {did_you_mean(word, known)}".rstrip())
-        found.add(known[word])
-    return frozenset(found)
+        named.add(known[word])
+    return frozenset(named)
 
 
 class PaperScorecard(Scorecard):
@@ -49,10 +49,7 @@ class PaperScorecard(Scorecard):
     @classmethod
     def of(cls, card: Scorecard) -> PaperScorecard:
         """Return the same scorecard in this form."""
-        return cls.model_construct(
-            card.model_fields_set,
-            **{name: getattr(card, name) for name in type(card).model_fields},
-        )
+        return cls.model_validate({name: getattr(card, name) for name in card.model_fields_set})
 
     @property
     def outcomes(self) -> Mapping[str, Outcome]:
@@ -62,10 +59,10 @@ class PaperScorecard(Scorecard):
     def claim(self, name: str) -> ClaimAnswer:
         """Return a claim by its id, with or without the slug; a UsageError names the closest."""
         whole = {claim.id: claim for claim in self.claims}
-        found = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
-        if found is None:
+        claim = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
+        if claim is None:
             raise UsageError(f"no claim '{name}'. {did_you_mean(name, whole)}".rstrip())
-        return found
+        return claim
 
     def told(self, name: str) -> Part:
         """Return a claim with all that a page says of it; names and errors as of `claim`."""

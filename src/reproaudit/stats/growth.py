@@ -40,6 +40,7 @@ _MOST_EXPONENT = 4.0
 _LEAST_EXPONENT = 0.02
 _MOST_RATE = 60.0
 _MOST_OBSERVATIONS = 256
+_MOST_AT_ONCE = 200_000
 
 
 LIKELY = 5.99
@@ -172,10 +173,21 @@ def misfits(steps: tuple[float, ...], values: FloatArray, law: Law) -> dict[str,
     found = {"constant": misfit_of(centred, least)}
     few = len(steps) <= _MOST_OBSERVATIONS
     for name, courses in (_families_of_few if few else _families)(steps, law).items():
-        growth = np.maximum(courses @ centred, 0.0)
+        growth = np.maximum(products(courses, centred), 0.0)
         best = int(growth.argmax())
         found[name] = misfit_of(centred - growth[best] * courses[best], least)
     return found
+
+
+def products(courses: FloatArray, values: FloatArray) -> FloatArray:
+    """Multiply each course, of shape (course, step), by values of shape (step,).
+
+    Some courses at a time: of a larger product each core computes a part, and waits for the others
+    longer than it computes.
+    """
+    each = max(1, _MOST_AT_ONCE // len(values))
+    parts = range(0, len(courses), each)
+    return np.concatenate([courses[part : part + each] @ values for part in parts])
 
 
 def thinned(steps: FloatArray, values: FloatArray) -> tuple[tuple[float, ...], FloatArray]:

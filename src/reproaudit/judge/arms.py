@@ -1,0 +1,342 @@
+"""The working form of an arm: what its runs say of some checks, before it is published.
+
+What an arm answers follows from what its runs say, the bounds, and what void and crashed runs are
+taken to say. Asking again, with another bound or other such runs, makes another working form;
+`JudgedArm.fields` publishes what stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from reproaudit.audit.arms import PlannedArm, Role
+from reproaudit.checks import Condition, Kind, Limit, Void
+from reproaudit.declarations import Coordinate
+from reproaudit.formats.verdict import ArmAnswer, Counted, Estimate, RunAnswer, Status, Varied
+from reproaudit.judge.bundles import Bundles
+from reproaudit.judge.decisions import (
+    all_of,
+    decide,
+    decide_by_mean,
+    decide_groups,
+    missing_runs,
+)
+from reproaudit.judge.runs import AskedRun, ask_runs, void_run
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision
+
+_ENDS = {Status.YES: -math.inf, Status.NO: math.inf}
+"""Where a run that is taken to say yes or no stands in a comparison of groups."""
+
+
+@dataclass(frozen=True)
+class ArmCondition:
+    """One condition of a check over the runs of an arm.
+
+    Attributes:
+        check: the check.
+        runs: the condition of each run; None of a run that was not held against the bounds.
+        limit: the bound that is asked for, not always the one that the runs' conditions have.
+    """
+
+    check: Kind
+    runs: tuple[Condition | None, ...]
+    limit: Limit
+
+    @property
+    def shared(self) -> Condition:
+        """The first run's condition, for what is the same in all runs."""
+        return next(condition for condition in self.runs if condition is not None)
+
+    def estimate(self, ends: Mapping[int, float]) -> Estimate:
+        """Publish the condition; `ends` are as in `decide_groups`."""
+        shared = self.shared
+        values = tuple(None if run is None else run.value for run in self.runs)
+        holds = tuple(map(self._held, self.runs))
+        censored = tuple(None if run is None else run.censored for run in self.runs)
+        known = [value for value in values if value is not None]
+        decided: dict[str, Any] = {}
+        if shared.groups is not None:
+            own = tuple(map(_compared, self.runs))
+            others = tuple(map(_finite, shared.groups[1]))
+            decision = decide_groups(own, others, ends)
+            decided = {"groups": (own, others), "decision": decision}
+        elif self.check.by_mean and len(known) == len(values) and not any(censored):
+            by_mean = decide_by_mean(known, holds, self.limit, bool(self.check.log))
+            decided = {name: value for name, value in by_mean._asdict().items() if value}
+        return Estimate(
+            check=shared.check,
+            name=shared.name,
+            measurement=shared.noun,
+            unit=shared.unit,
+            contrast=shared.contrast,
+            limit=self.limit,
+            values=values,
+            holds=holds,
+            censored=censored if any(censored) else (),
+            by_mean=self.check.by_mean,
+            log=bool(self.check.log),
+            **decided,
+        )
+
+    def _held(self, condition: Condition | None) -> bool | None:
+        """Whether a run meets the bound; a run without a number says of any bound what it said."""
+        met = None if condition is None else condition.met
+        if condition is None or met is None or condition.value is None:
+            return met
+        if self.limit == self.shared.limit:
+            return met
+        return self.limit.held(condition.value, condition.censored)
+
+
+def _compared(condition: Condition | None) -> float | None:
+    """What is compared of a run with a group; None of a run that is void or has no number."""
+    if condition is None or condition.groups is None or condition.void is not None:
+        return None
+    return _finite(condition.groups[0])
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class ArmAtLevel(Counted):
+    """What an arm's runs say of checks that must all be met, at one graded coordinate or none.
+
+    Attributes:
+        bundles: the claim, and the records of its arms.
+        checks: the checks.
+        arm: the arm.
+        at: the coordinate.
+        asked: what each run says.
+        conditions: the conditions, over the runs; none where no run was held against the bounds.
+        supposed: what void or crashed runs are taken to say, by the place of the run.
+    """
+
+    bundles: Bundles
+    checks: Sequence[Kind]
+    arm: PlannedArm
+    at: Coordinate | None
+    asked: Sequence[AskedRun]
+    conditions: tuple[ArmCondition, ...]
+    supposed: Mapping[int, Status] = field(default_factory=dict)
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The conditions, published."""
+        ends = {place: _ENDS[status] for place, status in self.supposed.items()}
+        for place, run in enumerate(self.asked):
+            if run.answer is not None and run.answer.diverged:
+                ends[place] = math.inf
+        return tuple(condition.estimate(ends) for condition in self.conditions)
+
+    @cached_property
+    def runs(self) -> tuple[RunAnswer, ...]:
+        """Every run, by seed."""
+        return tuple(
+            RunAnswer(seed=run.seed, status=self.supposed[place])
+            if place in self.supposed
+            else run.answer or self._answer(place, run)
+            for place, run in enumerate(self.asked)
+        )
+
+    def _answer(self, place: int, run: AskedRun) -> RunAnswer:
+        """What a run says: of conditions that a mean decides only if there is no other."""
+        every = range(len(self.estimates))
+        counted = [at for at in every if self.estimates[at].decision is None] or [*every]
+        holds = [self.estimates[at].holds[place] for at in counted]
+        if False in holds:
+            return RunAnswer(seed=run.seed, status=Status.NO)
+        if None not in holds:
+            return RunAnswer(seed=run.seed, status=Status.YES)
+        condition = run.conditions[counted[holds.index(None)]]
+        if condition.void is not None:
+            about = condition.about or condition.noun
+            return void_run(run.seed, condition.void, about, condition.found)
+        why = Void.NO_NUMBER if condition.censored is None else Void.CENSORED
+        return void_run(run.seed, why, condition.noun)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the one run stands for all, since the audit calls the arm deterministic."""
+        return self.arm.deterministic and self.bundles.has_one_run(self.arm)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The decision of all runs together."""
+        return decide(self, self.bundles.claim)
+
+    @cached_property
+    def relaxed(self) -> Decision:
+        """The decision where every bound of ours is relaxed."""
+        return self.with_bounds(Limit.relaxed).decision
+
+    @cached_property
+    def unfinished(self) -> bool:
+        """Whether runs are missing, or void and crashed ones stand in the way of a decision."""
+        if missing_runs(self, self.bundles.claim) > 0:
+            return True
+        if self.decision is not Decision.OPEN or self.n == self.valid:
+            return False
+        hoped = map(self.supposing, (Status.YES, Status.NO))
+        return any(arm.decision is not Decision.OPEN for arm in hoped)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all of at least five runs are equal in every number."""
+        exact = not any(None in estimate.values or estimate.censored for estimate in self.estimates)
+        known = bool(self.estimates) and exact and self.n >= FEWEST_RUNS
+        return known and all(len(set(estimate.values)) == 1 for estimate in self.estimates)
+
+    def with_bounds(self, change: Callable[[Limit], Limit]) -> ArmAtLevel:
+        """Return the arm with other bounds, such as `Limit.relaxed`; a void run stays void."""
+        moved = (replace(condition, limit=change(condition.limit)) for condition in self.conditions)
+        return replace(self, conditions=tuple(moved))
+
+    def supposing(
+        self, status: Status, unknown: Container[Status] = (Status.VOID, Status.CRASHED)
+    ) -> ArmAtLevel:
+        """Return the arm whose void or crashed runs are taken to say yes, or no."""
+        places = {place: status for place, run in enumerate(self.runs) if run.status in unknown}
+        return replace(self, supposed={**self.supposed, **places})
+
+
+@dataclass(frozen=True)
+class JudgedArm(Counted):
+    """An arm at all coordinates that decide: a run says yes if it does at each of them."""
+
+    levels: tuple[ArmAtLevel, ...]
+
+    @cached_property
+    def runs(self) -> tuple[RunAnswer, ...]:
+        """Every run, by seed, with the worst that it says."""
+        order = (Status.CRASHED, Status.NO, Status.VOID, Status.YES)
+        return tuple(
+            min(same, key=lambda run: order.index(run.status))
+            for same in zip(*(level.runs for level in self.levels), strict=True)
+        )
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """The conditions at each coordinate, published."""
+        return tuple(estimate for level in self.levels for estimate in level.estimates)
+
+    @property
+    def decision(self) -> Decision:
+        """The decision of all runs together."""
+        return all_of(level.decision for level in self.levels)
+
+    @property
+    def role(self) -> Role:
+        """What the arm is to the claim."""
+        return self.levels[0].arm.role
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the one run stands for all."""
+        return self.levels[0].stands_alone
+
+    @property
+    def trained(self) -> tuple[float, float] | None:
+        """The median training loss at the start and at the end."""
+        return self.levels[0].bundles.trained(self.levels[0].arm)
+
+    def with_bounds(self, change: Callable[[Limit], Limit]) -> JudgedArm:
+        """Return the arm with other bounds; as `ArmAtLevel.with_bounds`."""
+        return JudgedArm(tuple(level.with_bounds(change) for level in self.levels))
+
+    def fields(self) -> dict[str, Any]:
+        """Return what is published of the arm, the fields of an `ArmAnswer`."""
+        first = self.levels[0]
+        arm = first.arm
+        bundles = first.bundles
+        judged = self.role in (Role.OWN, Role.READING)
+        left_over = bundles.left_over(arm, first.checks) if judged else {}
+        return {
+            "name": arm.name,
+            "role": self.role,
+            "varied": varied_of(arm),
+            "at": first.at if len(self.levels) == 1 else None,
+            "decision": self.decision,
+            "relaxed": all_of(level.relaxed for level in self.levels),
+            "runs": self.runs,
+            "estimates": self.estimates,
+            "unfinished": any(level.unfinished for level in self.levels),
+            "equal": all(level.equal for level in self.levels),
+            "copies": bundles.recorded(arm).copies,
+            "stands_alone": self.stands_alone,
+            "left_over": left_over,
+            "trained": self.trained,
+        }
+
+
+def varied_of(arm: PlannedArm) -> Varied | None:
+    """Return the setting that a planned reading or alternative varies; None of any other arm."""
+    return None if arm.varied is None else Varied(setting=arm.varied[0], value=arm.varied[1])
+
+
+# --- asking -------------------------------------------------------------------------------------
+
+
+def ask(
+    bundles: Bundles, checks: Sequence[Kind], arm: PlannedArm, at: Coordinate | None = None
+) -> ArmAtLevel:
+    """Put checks that must all be met to an arm's runs, at a graded coordinate."""
+    runs = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
+    first = next((run.conditions for run in runs if run.conditions), ())
+    conditions = tuple(
+        ArmCondition(
+            checks[shared.check],
+            tuple(run.conditions[place] if run.conditions else None for run in runs),
+            shared.limit,
+        )
+        for place, shared in enumerate(first)
+    )
+    return ArmAtLevel(bundles, checks, arm, at, runs, conditions)
+
+
+def answer_to_check(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
+    """Publish what an arm's runs say of one check."""
+    return ArmAnswer(**JudgedArm((ask(bundles, (check,), arm),)).fields())
+
+
+def _with_settled_ends(checks: Sequence[Kind], runs: Sequence[AskedRun]) -> list[AskedRun]:
+    """What runs say, void where a mean that decides would not so with the settled ends.
+
+    Void are the runs whose last observation and the median at its end say otherwise of the bound.
+    """
+    asked = [run.conditions for run in runs if run.conditions]
+    unsettled = {
+        place
+        for place, conditions in enumerate(zip(*asked, strict=True))
+        if _hangs_on_ends(checks[conditions[0].check], conditions)
+    }
+    return [replace(run, conditions=_settled(run.conditions, unsettled)) for run in runs]
+
+
+def _hangs_on_ends(check: Kind, runs: Sequence[Condition]) -> bool:
+    """Whether the mean of a condition decides, and that of the settled ends does not so."""
+    settled = [replace(run, value=run.settled) for run in runs if run.settled is not None]
+    if len(settled) < len(runs):
+        return False
+    limit = runs[0].limit
+    last, median = (
+        ArmCondition(check, tuple(ends), limit).estimate({}).decision for ends in (runs, settled)
+    )
+    return last in (Decision.MET, Decision.MISSED) and median is not last
+
+
+def _settled(conditions: Sequence[Condition], unsettled: Container[int]) -> tuple[Condition, ...]:
+    """The conditions of a run, void where its ends disagree on a bound and the mean hangs on it."""
+    return tuple(
+        replace(condition, value=None, void=Void.END_APART)
+        if place in unsettled
+        and condition.settled is not None
+        and condition.limit.met_by(condition.settled) != condition.met
+        else condition
+        for place, condition in enumerate(conditions)
+    )
