@@ -17,6 +17,7 @@ from miniatures import aligns, audit_data, claim
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
+from reproaudit.formats.names import Namer
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate
 from reproaudit.report.pages import html, markdown
@@ -24,7 +25,7 @@ from reproaudit.report.parts import grid_of, parts
 from reproaudit.report.register import entry
 from reproaudit.report.rows import row_words
 from reproaudit.report.terminal import detail_lines, judged_lines, report_lines, run_lines
-from reproaudit.scorecard.words import Namer, bound_of, figure_of, typical_words
+from reproaudit.scorecard.words import bound_of, figure_of, typical_words
 from reproaudit.service.pages import write_registers, write_report
 
 PAPER = {"from": "paper"}

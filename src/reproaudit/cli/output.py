@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 from reproaudit.audit.faults import shown
@@ -32,6 +33,15 @@ def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
     if console.width < narrowest:
         console.width = narrowest
     return console
+
+
+NARROWEST = 40
+"""The fewest columns that lines are wrapped to."""
+
+
+def columns() -> int:
+    """Return the width of the terminal; 80 where there is none."""
+    return max(get_terminal_size((80, 24)).columns, NARROWEST)
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:

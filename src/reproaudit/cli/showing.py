@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, open_workspace
-from reproaudit.cli.output import present, say, settings_table, terminal
+from reproaudit.cli.output import columns, present, say, settings_table, terminal
 from reproaudit.errors import UsageError
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
@@ -125,7 +125,7 @@ def judge_measurements(
     from reproaudit.report.terminal import judged_lines
 
     judged = workspace.judge(paper, measurements, claims, out=out)
-    present(judged.data, judged_lines(judged.scorecard), as_json, written=judged.written)
+    present(judged.data, judged_lines(judged.scorecard, columns()), as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 

@@ -28,10 +28,10 @@ from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
+from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import at_words, listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
 from reproaudit.report.printable import printable
-from reproaudit.scorecard.words import Namer
 from reproaudit.service import edits
 from reproaudit.service.review_files import read_version
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from operator import attrgetter
 
 from reproaudit.audit.review import Dispute, version_of
+from reproaudit.formats.names import Namer
 from reproaudit.formats.scorecard import HeadNote, Scorecard
-from reproaudit.scorecard.words import Namer
 
 
 def decisions(card: Scorecard) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
+from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.numbers import counted, of
 from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
 from reproaudit.formats.verdict import (
@@ -19,13 +20,11 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
     PLACES,
-    Namer,
     called_of,
     figure_of,
     places_of,
     read_runs,
     typical_words,
-    value_words,
     written,
 )
 from reproaudit.stats.binomial import Decision

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
+from reproaudit.checks import Form, Number, Provenance, Side, Void
+from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
     at_words,
@@ -18,7 +19,6 @@ from reproaudit.formats.numbers import (
     number,
     of,
     percent,
-    setting_value,
     several,
     stated,
 )
@@ -33,7 +33,6 @@ from reproaudit.formats.verdict import (
     ReasonKind,
     Specificity,
     Unlike,
-    Varied,
 )
 from reproaudit.stats.binomial import Decision
 
@@ -67,45 +66,6 @@ def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
     also = [other.source for other in setting.readings if other.value == value]
     also += [other.source for other in setting.also_at if value == setting.value]
     return ", ".join(dict.fromkeys(PLACES[one] for one in (source, *also)))
-
-
-def value_words(setting: Setting, value: SettingValue) -> str:
-    """Return what a page calls a value of a setting: its phrase, or the value."""
-    text = setting_value(value)
-    return setting.phrases.get(text.replace(" ", "_"), text)
-
-
-class Namer:
-    """Gives the names of an audit's settings, measurements and arms as pages say them."""
-
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
-
-    def setting(self, experiment: str, name: str) -> str:
-        """Return what a page calls a setting."""
-        found = self._audit.settings_of(experiment).get(name)
-        return found.words if found is not None and found.words else name.replace("_", " ")
-
-    def varied(self, experiment: str, one: Varied) -> str:
-        """Return what a page calls a setting at a value: pairs n = 10."""
-        found = self._audit.settings_of(experiment).get(one.setting)
-        text = setting_value(one.value)
-        called = text if found is None else value_words(found, one.value)
-        return called if called != text else f"{self.setting(experiment, one.setting)} {text}"
-
-    def noun(self, experiment: str, name: str) -> str:
-        """Return what a page calls a measurement."""
-        found = self._audit.declaration(experiment, name)
-        return found.noun if found is not None and found.noun else name.replace("_", " ")
-
-    def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
-        """Return what a page calls a check's measurement, and what that is held against or ''."""
-        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
-
-    def arm(self, name: str) -> str:
-        """Return what a page calls an arm."""
-        found = self._audit.arms.get(name)
-        return found.words if found is not None and found.words else name.replace("_", " ")
 
 
 # --- numbers against bounds ---------------------------------------------------------------------
