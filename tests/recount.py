@@ -22,10 +22,10 @@ from printed import numbers_in
 from reproaudit.audit.arms import PlannedArm, Role, alternatives_of
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.review import Reviews
-from reproaudit.checks import Censored, Limit, Side
+from reproaudit.checks import Censored, Kind, Limit, Side
 from reproaudit.formats.verdict import Answer, ArmAnswer, ClaimAnswer, Estimate, Outcome, Status
 from reproaudit.judge import Records
-from reproaudit.judge.decisions import ask
+from reproaudit.judge.arms import JudgedArm, answer_to_check
 from reproaudit.judge.readings import Panel
 
 OWN_ROLES = (Role.OWN, Role.READING)
@@ -50,6 +50,18 @@ def share_of(yes: int, runs: int) -> tuple[float, float]:
     low = beta.ppf(0.05, yes, runs - yes + 1) if yes else 0.0
     high = beta.ppf(0.95, yes + 1, runs - yes) if yes < runs else 1.0
     return 100 * float(low), 100 * float(high)
+
+
+def whole(arm: ArmAnswer) -> tuple[int, int]:
+    """Return how many runs say yes to all conditions, and how many say yes or no.
+
+    Where a mean decides, a run that lies outside says no.
+    """
+    statuses = Counter(run.status for run in arm.runs)
+    yes = statuses[Status.YES]
+    if any(one.mean is not None for one in arm.estimates):
+        yes = sum(map(all, zip(*(one.holds for one in arm.estimates), strict=True)))
+    return yes, statuses[Status.YES] + statuses[Status.NO]
 
 
 # --- what a row must say --------------------------------------------------------------------------
@@ -147,7 +159,14 @@ class Tally:
 
     @property
     def farthest(self) -> float | None:
-        return max(self.values, key=self.beyond) if self.values else None
+        return max(self.values, key=self.distance) if self.values else None
+
+    def distance(self, value: float) -> float:
+        """Return what orders numbers by how far they are from meeting the bound."""
+        assert self.limit is not None
+        if self.limit.side is Side.WITHIN:
+            return self.beyond(value)
+        return value if self.limit.side in (Side.AT_MOST, Side.BELOW) else -value
 
     @property
     def far(self) -> list[float]:
@@ -267,7 +286,7 @@ class Sheet:
     def knows(self, name: str, count: str) -> bool:
         """Tell whether a count is one of a claim's."""
         said = re.match(PAIR, count)
-        pairs = Known(self.tallies[name], self.answered[name]).pairs
+        pairs = self.known[name].pairs
         return said is not None and (int(said[1]), int(said[2])) in pairs
 
     @cached_property
@@ -275,30 +294,61 @@ class Sheet:
         """Every condition in every arm, by the claim's name."""
         return {name: [*self._tallies(claim)] for name, claim in self.claims.items()}
 
+    @cached_property
+    def known(self) -> dict[str, Known]:
+        """What sentences on a claim may say, by the claim's name."""
+        found = {}
+        for name, tallies in self.tallies.items():
+            found[name] = Known(tallies, self.answered[name])
+            found[name].numbers += self._lengths(tallies)
+        return found
+
+    def _lengths(self, tallies: Sequence[Tally]) -> set[float]:
+        """The last steps of the arms' courses."""
+        arms = {tally.planned.name: tally.planned for tally in tallies}.values()
+        keys = [arm.key(self.audit, self.tier) for arm in arms]
+        records = [record for key in keys for record in self.records.get(key, {}).values()]
+        courses = [course for record in records for course in record.measurements.series.values()]
+        return {float(course.steps[-1]) for course in courses}
+
+    def sides(self, name: str) -> list[tuple[tuple[int, int], Answer]]:
+        """Return what each reading and alternative of a claim answers, with its count.
+
+        Beside an alternative stand the claim's own runs of the same tier.
+        """
+        answer = self.answered[name]
+        found = [(whole(arm), arm.answer) for arm in (*answer.stated, *answer.alternatives)]
+        own = answer.own.answer
+        return found + [((arm.own_yes, arm.own_n), own) for arm in answer.alternatives]
+
     def _tallies(self, claim: Claim) -> Iterator[Tally]:
         panel = Panel.of(self.audit, claim, self.tier, self.records)
         stated = [arm for arm in panel.bundles.arms.values() if arm.role in OWN_ROLES]
+        grade = claim.grade
+        levels = (None,) if grade is None else grade.easiest_first
         put: list[tuple[Panel, PlannedArm, Any]] = []
         for reading in stated:
             there = panel.under(reading)
-            put += [(there, reading, at) for at in panel.levels]
+            put += [(there, reading, at) for at in levels]
         for reading in stated:
             there = panel.under(reading)
             others = [arm for arm in there.bundles.arms.values() if arm.role not in OWN_ROLES]
-            put += [(there, arm, at) for arm in others for at in panel.levels]
-        put += [*self._guessed(claim, self.tier, self.records, panel.levels)]
-        put += [*self._guessed(claim, "quick", self.quick or {}, panel.levels)]
+            put += [(there, arm, at) for arm in others for at in levels]
+        put += [*self._guessed(claim, self.tier, self.records, levels)]
+        put += [*self._guessed(claim, "quick", self.quick or {}, levels)]
         places: dict[tuple[Any, ...], int] = {}
-        groups = [(claim.headline, put)]
-        own = [one for one in put if one[1].role in OWN_ROLES and one[2] == panel.levels[0]]
-        for check in (*claim.support, *claim.notes):
-            groups.append(((check,), [(there, arm, None) for there, arm, _ in own]))
-        for group, (checks, asked) in enumerate(groups):
-            for there, arm, at in asked:
-                answer = ask(there.bundles, checks, arm, at)
-                for check, name, estimate in _conditions(checks, answer):
-                    place = places.setdefault((group, check, name), len(places))
-                    yield self._tally(claim, place, arm, at, answer, estimate, not group)
+        for there, arm, at in put:
+            answer = ArmAnswer(**JudgedArm((there.at(arm, at),)).fields())
+            for key, estimate in _conditions(claim.headline, answer):
+                place = places.setdefault((0, *key), len(places))
+                yield self._tally(claim, place, arm, at, answer, estimate, True)
+        own = [one for one in put if one[1].role in OWN_ROLES and one[2] == levels[0]]
+        for group, check in enumerate((*claim.support, *claim.notes), 1):
+            for there, arm, _ in own:
+                answer = answer_to_check(there.bundles, check, arm)
+                for key, estimate in _conditions([check], answer):
+                    place = places.setdefault((group, *key), len(places))
+                    yield self._tally(claim, place, arm, None, answer, estimate, False)
 
     def _guessed(
         self, claim: Claim, tier: Any, records: Records, levels: Sequence[Any]
@@ -386,7 +436,7 @@ class Sheet:
 
     def explained(self, name: str, text: str) -> list[str]:
         """Return the counts and numbers of a sentence on a claim that nothing explains."""
-        known = Known(self.tallies[name], self.answered[name])
+        known = self.known[name]
         text = self.bare(text)
         pairs = [(int(k), int(n)) for k, n in re.findall(PAIR, text)]
         faults = [f"{k} of {n}" for k, n in pairs if (k, n) not in known.pairs]
@@ -399,13 +449,13 @@ class Sheet:
 
 
 def _conditions(
-    checks: Sequence[Any], answer: ArmAnswer
-) -> Iterator[tuple[int, str, Estimate | None]]:
+    checks: Sequence[Kind], answer: ArmAnswer
+) -> Iterator[tuple[tuple[int, str], Estimate | None]]:
     """Every condition of checks with its numbers; of an arm without any, each check."""
     for estimate in answer.estimates:
-        yield estimate.check, estimate.name, estimate
+        yield (estimate.check, estimate.name), estimate
     if answer.n and not answer.estimates:
-        yield from ((place, check.numbers[0].name, None) for place, check in enumerate(checks))
+        yield from (((place, check.numbers[0].name), None) for place, check in enumerate(checks))
 
 
 def _strings(data: Any) -> Iterator[str]:
@@ -448,7 +498,9 @@ class Known:
             return
         limit = tally.estimate.limit
         ends = [end for end in accepted(limit) if math.isfinite(end)]
-        self.numbers += [limit.at, limit.target, 1 + limit.at, *ends, limit.relaxed().at]
+        self.numbers += [limit.at, limit.target, 1 + limit.at, *ends]
+        away = limit.at - limit.zero
+        self.numbers += [limit.zero + away / 2, limit.zero + 2 * away, limit.at**2, limit.at**0.5]
         if not tally.values:
             return
         numbers = [tally.typical or 0.0, tally.farthest or 0.0, *tally.far]
@@ -456,13 +508,11 @@ class Known:
         self.numbers += [*numbers, *(1 / number for number in numbers if number)]
 
     def _join(self, arm: ArmAnswer) -> None:
-        statuses = Counter(run.status for run in arm.runs)
-        yes = statuses[Status.YES]
-        valid = yes + statuses[Status.NO]
-        self.pairs |= {(yes, valid), (yes, len(arm.runs)), (valid - yes, len(arm.runs))}
+        yes, valid = whole(arm)
+        counted = sum(run.status is Status.YES for run in arm.runs)
+        for k in (yes, counted):
+            self.pairs |= {(k, valid), (k, len(arm.runs)), (valid - k, len(arm.runs))}
         voids = Counter((run.void, run.about) for run in arm.runs if run.void)
         self.pairs |= {(count, len(arm.runs)) for count in voids.values()}
-        inside = [all(run) for run in zip(*(one.holds for one in arm.estimates), strict=True)]
-        self.pairs |= {(sum(inside), valid), (sum(inside), len(inside))}
         self.numbers += [len(arm.runs) - valid, len(arm.runs)]
-        self.numbers += [*(arm.trained or ()), *([arm.effect] if arm.effect else [])]
+        self.numbers += [*(arm.trained or ())]

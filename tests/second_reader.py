@@ -23,11 +23,11 @@ from printed import (
     sections,
     terminal_items,
 )
-from recount import OWN_ROLES, PAIR, Sheet, Tally, decided, share_of
+from recount import OWN_ROLES, PAIR, Sheet, Tally, share_of, whole
 from reproaudit.audit.arms import Role
 from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Claim
-from reproaudit.formats.verdict import Outcome, Status
+from reproaudit.formats.verdict import Answer, Outcome, Status
 
 MARKS = {
     Outcome.SUPPORTED: "✓",
@@ -59,6 +59,8 @@ COUNTED = re.compile(
     r"(?P<count>(?<![\d.,])\d+ of \d+(?![.,]?\d)(?:; in \d+ more it cannot be read)?|none of \d+ can be read)"
     r"(?: each)?(?: \((?P<numbers>[^()]*)\))?"
 )
+LEFT = re.compile(r" \((?:and with )?\d+ (?:more stated|as expected|cannot be read)[^()]*\)")
+"""How many rows a brief page leaves out, and how they ended."""
 
 
 def faults(sheet: Sheet, html: str, markdown: str, terminal: Sequence[str]) -> list[str]:
@@ -82,6 +84,7 @@ def faults(sheet: Sheet, html: str, markdown: str, terminal: Sequence[str]) -> l
             found.append(f"Markdown, {name}: the claim is absent")
             continue
         found += _of_bullets(sheet, name, claims[name])
+        found += _of_left(sheet, name, article, claims[name])
         printed = [item.partition(": ")[2] for item in items if item.startswith(f"{name}: ")]
         found += _of_unmet(sheet, name, "terminal", printed)
     return found
@@ -150,7 +153,7 @@ def _are_numbers_of(tally: Tally, text: str) -> bool:
     beyond = numbers_in(far)
     if any(number.unit != printed[0].unit for number in beyond):
         return False
-    in_order = sorted(tally.far, key=tally.beyond, reverse=True)
+    in_order = sorted(tally.far, key=tally.distance, reverse=True)
     return _are_of(beyond, in_order)
 
 
@@ -207,7 +210,7 @@ def _html_sentences(article: Node) -> list[str]:
 
 
 def _of_sentences(sheet: Sheet, name: str, page: str, texts: Sequence[str]) -> Iterator[str]:
-    for text in texts:
+    for text in (LEFT.sub("", text) for text in texts):
         for fault in (*sheet.explained(name, text), *_of_words(text)):
             yield f"{page}, {name}: '{fault}' is unexplained in: {text[:120]}"
 
@@ -228,14 +231,40 @@ def _of_bullets(sheet: Sheet, name: str, section: str) -> Iterator[str]:
     points = bullets(section)
     yield from _of_sentences(sheet, name, "Markdown", section.replace("**", "").splitlines())
     for point in points:
-        for said in COUNTED.finditer(point.replace("**", "")):
-            numbers = said["numbers"] or ""
-            if re.match(r"and with|\d+ (?:more|as expected|cannot)", numbers):
-                numbers = ""
-            if not _is_said(sheet, name, said["count"], numbers):
+        for said in COUNTED.finditer(LEFT.sub("", point.replace("**", ""))):
+            if not _is_said(sheet, name, said["count"], said["numbers"] or ""):
                 yield f"Markdown, {name}: {said[0]} is no row of it"
     bold = [" ".join(re.findall(r"\*\*(.*?)\*\*", point)) for point in points]
     yield from _of_unmet(sheet, name, "Markdown", bold)
+
+
+def _of_left(sheet: Sheet, name: str, article: Node, section: str) -> Iterator[str]:
+    """The counts of rows that Markdown leaves out, against those of the table in HTML."""
+    rows = [*claim_rows(article)]
+    heads = [head.text for head in article.all("th", scope="rowgroup")]
+    whys = {f" ({tally.limit.why})" for tally in sheet.tallies[name] if tally.limit}
+    for why in whys:
+        heads = [head.removesuffix(why) for head in heads]
+    for point in bullets(section.replace("**", "")):
+        for left in LEFT.finditer(point):
+            before = point[: left.start()]
+            latest = max(before.rfind(head) for head in heads)
+            groups = [place for place, head in enumerate(heads) if before.rfind(head) == latest]
+            here = before[max(latest, 0) :]
+            if not any(_is_left(left[0], here, rows, place) for place in groups):
+                yield f"Markdown, {name}: {left[0]} is not what its table has: {here}"
+
+
+def _is_left(left: str, printed: str, rows: Sequence[TableRow], place: int) -> bool:
+    """Whether the rows of a condition are those that are printed and those that are left out."""
+    own = [row for row in rows if row.place == place and row.own]
+    others = [row for row in rows if row.place == place and not row.own]
+    said = sum(printed.count(f"{row.arm}, {row.count}") > 0 for row in others)
+    counted = [int(k) for k in re.findall(r"(\d+) (?:as expected|cannot be read)", left)]
+    arms = {re.sub(r", [^,]* = [^,]*$", "", row.arm) for row in own}
+    values = [int(k) for k in re.findall(r"(\d+) more stated", left)]
+    fits = sum(counted) == len(others) - said or not counted
+    return fits and all(0 < k < len(arms) for k in values)
 
 
 def _is_said(sheet: Sheet, name: str, count: str, numbers: str) -> bool:
@@ -434,11 +463,25 @@ def _of_effects(sheet: Sheet, text: str) -> Iterator[str]:
         said = part.removeprefix(f"{sheet.claims[name].short}: ")
         yield from (f"'{fault}' is unexplained in: {part}" for fault in sheet.explained(name, said))
         both = re.match(r"(\d+)(?: of (\d+))? → (\d+) of (\d+)", said)
-        if both is None:
-            continue
-        k, n, other, of_other = (int(at or both[4]) for at in both.groups())
-        if decided(k, k, n) == decided(other, other, of_other):
-            yield f"the sides agree: {part}"
+        sides = [int(at or both[4]) for at in both.groups()] if both else []
+        if sides and not _are_sides(sheet, name, sides):
+            yield f"the sides agree, or neither says yes or no: {part}"
+
+
+def _are_sides(sheet: Sheet, name: str, sides: Sequence[int]) -> bool:
+    """Whether two counts belong to settings that answer otherwise, one of them clearly."""
+    k, n, other, of_other = sides
+    answers = sheet.sides(name)
+    pairs = {
+        (here, there)
+        for count, here in answers
+        for of_count, there in answers
+        if count == (k, n) and of_count == (other, of_other)
+    }
+    clear = {Answer.YES, Answer.NO}
+    return any(
+        here is not there and not clear.isdisjoint({here, there}) for here, there in pairs
+    )
 
 
 def _of_ours(sheet: Sheet, text: str) -> Iterator[str]:
@@ -460,8 +503,9 @@ def _html_answers(page: Node) -> list[list[str]]:
     found = []
     for table in page.first("section", id="answers").all("table", class_="answers"):
         for row in table.first("tbody").all("tr"):
-            texts = [row.first("td", class_=name).text.strip() for name in ("out", "cert", "runs")]
-            found.append([row.first("a").text, *texts, row.first("td", class_="wide").text])
+            out, runs, numbers = (row.first("td", class_=at).text for at in ("out", "runs", "wide"))
+            reasons = "; ".join(why.text for why in row.first("td", class_="cert").all("p"))
+            found.append([row.first("a").text, out.strip(), reasons, runs.strip(), numbers])
     return found
 
 
@@ -482,25 +526,26 @@ def _of_answers(sheet: Sheet, page: str, rows: Sequence[Sequence[str]]) -> Itera
         expected = sheet.answered[name].outcome
         if outcome != f"{MARKS[expected]} {expected}":
             yield f"{where}: {outcome}, expected {expected}"
-        for text in (certainty, *numbers):
+        for text in (certainty, *(LEFT.sub("", number) for number in numbers)):
             for fault in sheet.explained(name, text):
                 yield f"{where}: '{fault}' is unexplained in: {text}"
         yield from (f"{where}: {fault}" for fault in _of_runs(sheet, name, runs))
 
 
 def _of_runs(sheet: Sheet, name: str, text: str) -> Iterator[str]:
-    """A claim's count of runs, and the interval of the share that it stands for."""
+    """A claim's count of runs, and the interval of the share that it stands for.
+
+    Its lower end counts what cannot be read as a no, its upper end as a yes.
+    """
     base = sheet.answered[name].base
-    means = any(one.mean is not None for one in base.estimates)
-    inside = [all(run) for run in zip(*(one.holds for one in base.estimates), strict=True)]
-    yes = sum(inside) if means else sum(run.status is Status.YES for run in base.runs)
-    valid = sum(run.status in (Status.YES, Status.NO) for run in base.runs)
+    yes, valid = whole(base)
     said = re.match(PAIR, text)
     if said and (int(said[1]), int(said[2])) != (yes, valid):
         yield f"{said[0]}, expected {yes} of {valid}"
     interval = re.search(r"\((\d+)–(\d+) %\)", text)
     if interval:
-        low, high = share_of(yes, len(base.runs))
+        runs = len(base.runs)
+        low, high = share_of(yes, runs)[0], share_of(yes + runs - valid, runs)[1]
         if (interval[1], interval[2]) != (f"{low:.0f}", f"{high:.0f}"):
             yield f"{text}, expected {low:.0f}–{high:.0f} %"
 

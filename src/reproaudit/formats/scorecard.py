@@ -212,6 +212,8 @@ class Row(StrictModel):
     """That number as a page writes it."""
     far: tuple[float, ...] = ()
     """Every number that misses the bound although the typical one meets it, farthest first."""
+    far_words: tuple[str, ...] = ()
+    """Those numbers as a page writes them."""
     mean: tuple[float, float, float] | None = None
     """Where the mean of the runs decides, the mean and the ends of its 90 % interval."""
     at_least: int = 0

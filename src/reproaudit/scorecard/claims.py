@@ -26,6 +26,7 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.words import (
     Context,
     places_of,
+    read_runs,
     words,
 )
 from reproaudit.stats.binomial import share_interval
@@ -52,8 +53,13 @@ class ClaimText(Context):
 
     @property
     def share(self) -> tuple[float, float]:
-        """The 90 % interval of the share of all runs that would say yes."""
-        return share_interval(self.base.yes, self.base.n)
+        """The 90 % interval of the share of all runs that would say yes.
+
+        Its lower end has every run that cannot be read as a no, its upper end as a yes.
+        """
+        yes, valid = read_runs(self.base)
+        n = self.base.n
+        return share_interval(yes, n)[0], share_interval(yes + n - valid, n)[1]
 
     def why(self, reason: Reason) -> str:
         """Return a reason as a page says it."""

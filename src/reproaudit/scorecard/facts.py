@@ -20,12 +20,13 @@ def answer_words(claim: ClaimText) -> AnswerWords:
     base = claim.base
     depends = answer.outcome is Outcome.DEPENDS
     interval = "exact" if claim.claim.exact else share_range(*claim.share)
+    aside = f" ({interval})" if base.valid else ""
     return AnswerWords(
         claim=answer.id,
         mark=look(answer.outcome).mark,
         finding=f"{capital(claim.claim.short)}: {cores_of(claim)[0]}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
-        runs=f"{count_words(base)} ({interval})" if base.n else "none",
+        runs=f"{count_words(base)}{aside}" if base.n else "none",
         certainty=() if depends else tuple(map(claim.why, answer.reasons)),
         own=claim.own,
         facts=tuple(_facts(claim)),

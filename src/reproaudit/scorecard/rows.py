@@ -219,6 +219,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
         "farthest": estimate.worst,
         "farthest_words": _number_words(estimate, number, estimate.worst),
         "far": far_of(estimate),
+        "far_words": tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
         "mean": estimate.mean,
         "at_least": estimate.censored.count(Censored.AT_LEAST),
         "at_most": estimate.censored.count(Censored.AT_MOST),
