@@ -220,6 +220,11 @@ class Tally:
         by_mean = "met" if inside else "missed" if outside else "open"
         return (by_mean, "open") if few else (by_mean,)
 
+    def symbol_in(self, label: str) -> bool:
+        """Tell whether a label names a coordinate of the claim's grade."""
+        grade = self.claim.grade
+        return grade is not None and f"{grade.symbol} = " in label
+
     def censored(self, number: float) -> str:
         """Return `at least` or `at most` where the number of a run is only a limit, else ''."""
         if self.estimate is None:
@@ -301,6 +306,7 @@ class Sheet:
         for name, tallies in self.tallies.items():
             found[name] = Known(tallies, self.answered[name])
             found[name].numbers += self._lengths(tallies)
+            found[name].pairs |= {count for count, _ in self.sides(name)}
         return found
 
     def _lengths(self, tallies: Sequence[Tally]) -> set[float]:
@@ -319,7 +325,16 @@ class Sheet:
         answer = self.answered[name]
         found = [(whole(arm), arm.answer) for arm in (*answer.stated, *answer.alternatives)]
         own = answer.own.answer
-        return found + [((arm.own_yes, arm.own_n), own) for arm in answer.alternatives]
+        beside = {arm.tier: self._own_runs(name, arm.tier) for arm in answer.alternatives}
+        return found + [(count, own) for count in beside.values()]
+
+    def _own_runs(self, name: str, tier: Any) -> tuple[int, int]:
+        """How many of a claim's own runs of a tier say yes, and how many say yes or no."""
+        records = self.records if tier == self.tier else self.quick or {}
+        panel = Panel.of(self.audit, self.claims[name], tier, records)
+        runs = panel.headline(panel.base).runs
+        statuses = Counter(run.status for run in runs)
+        return statuses[Status.YES], statuses[Status.YES] + statuses[Status.NO]
 
     def _tallies(self, claim: Claim) -> Iterator[Tally]:
         panel = Panel.of(self.audit, claim, self.tier, self.records)

@@ -119,8 +119,8 @@ def _is_labelled(tally: Tally, row: TableRow) -> bool:
     if not row.arm.startswith(prefix) or any(map(row.arm.startswith, others)):
         return False
     named = any(word and word in row.arm for word in tally.words)
-    placed = row.arm.endswith(f", {tally.at}") if tally.at else True
-    return named and (placed or not tally.n)
+    placed = row.arm.endswith(f", {tally.at}") if tally.at else not tally.symbol_in(row.arm)
+    return named and (placed or not tally.values)
 
 
 def _is_counted(tally: Tally, row: TableRow) -> bool:
@@ -370,8 +370,10 @@ def _of_head(sheet: Sheet, page: str, head: Head) -> Iterator[str]:
         yield from (f"{page}, verdict: {fault}" for fault in _of_verdict(sheet, text, shorts))
     for (text,) in head["fold"]:
         yield from (f"{page}, {fault}" for fault in _of_fold(sheet, text))
-    for _, _, effects, *_ in (*head["choices"], *head.get("tried", ())):
-        yield from (f"{page}, choices: {fault}" for fault in _of_effects(sheet, effects))
+    for kind in ("choices", "tried"):
+        for _, _, effects, *_ in head.get(kind, ()):
+            found = _of_effects(sheet, effects, is_clear=kind == "choices")
+            yield from (f"{page}, {kind}: {fault}" for fault in found)
     for (text,) in head["ours"]:
         yield from (f"{page}, ours: {fault}" for fault in _of_ours(sheet, text))
 
@@ -453,8 +455,8 @@ def _of_fold(sheet: Sheet, text: str) -> Iterator[str]:
                 yield f"fold: {k} of {whose} said to be {outcome}"
 
 
-def _of_effects(sheet: Sheet, text: str) -> Iterator[str]:
-    """What changes under a choice: both sides are counted, and differ."""
+def _of_effects(sheet: Sheet, text: str, *, is_clear: bool) -> Iterator[str]:
+    """What changes under a value: both sides are counted, and differ, from or to a clear answer."""
     by_short = sorted(sheet.claims.items(), key=lambda pair: len(pair[1].short), reverse=True)
     for part in text.split("; "):
         name = next((name for name, claim in by_short if part.startswith(f"{claim.short}: ")), None)
@@ -464,12 +466,12 @@ def _of_effects(sheet: Sheet, text: str) -> Iterator[str]:
         yield from (f"'{fault}' is unexplained in: {part}" for fault in sheet.explained(name, said))
         both = re.match(r"(\d+)(?: of (\d+))? → (\d+) of (\d+)", said)
         sides = [int(at or both[4]) for at in both.groups()] if both else []
-        if sides and not _are_sides(sheet, name, sides):
+        if sides and not _are_sides(sheet, name, sides, is_clear=is_clear):
             yield f"the sides agree, or neither says yes or no: {part}"
 
 
-def _are_sides(sheet: Sheet, name: str, sides: Sequence[int]) -> bool:
-    """Whether two counts belong to settings that answer otherwise, one of them clearly."""
+def _are_sides(sheet: Sheet, name: str, sides: Sequence[int], *, is_clear: bool) -> bool:
+    """Whether two counts belong to settings that answer otherwise, and both are judged."""
     k, n, other, of_other = sides
     answers = sheet.sides(name)
     pairs = {
@@ -480,7 +482,10 @@ def _are_sides(sheet: Sheet, name: str, sides: Sequence[int]) -> bool:
     }
     clear = {Answer.YES, Answer.NO}
     return any(
-        here is not there and not clear.isdisjoint({here, there}) for here, there in pairs
+        here is not there
+        and Answer.UNFINISHED not in (here, there)
+        and not (is_clear and clear.isdisjoint({here, there}))
+        for here, there in pairs
     )
 
 
@@ -533,10 +538,7 @@ def _of_answers(sheet: Sheet, page: str, rows: Sequence[Sequence[str]]) -> Itera
 
 
 def _of_runs(sheet: Sheet, name: str, text: str) -> Iterator[str]:
-    """A claim's count of runs, and the interval of the share that it stands for.
-
-    Its lower end counts what cannot be read as a no, its upper end as a yes.
-    """
+    """A claim's count of runs, and the interval of the share that it stands for."""
     base = sheet.answered[name].base
     yes, valid = whole(base)
     said = re.match(PAIR, text)
@@ -544,8 +546,7 @@ def _of_runs(sheet: Sheet, name: str, text: str) -> Iterator[str]:
         yield f"{said[0]}, expected {yes} of {valid}"
     interval = re.search(r"\((\d+)–(\d+) %\)", text)
     if interval:
-        runs = len(base.runs)
-        low, high = share_of(yes, runs)[0], share_of(yes + runs - valid, runs)[1]
+        low, high = share_of(yes, valid)
         if (interval[1], interval[2]) != (f"{low:.0f}", f"{high:.0f}"):
             yield f"{text}, expected {low:.0f}–{high:.0f} %"
 

@@ -258,7 +258,7 @@ def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
     page = escaping.unescape(frame)
     assert page == shown.page()
     assert "<script" not in page
-    assert page.count("&lt;script&gt;alert(") >= 2
+    assert "&lt;script&gt;alert(" in page
     outside = markup.replace(frame, "")
     assert not re.search(r"(src|href)=|url\(|@import", outside)
     assert not re.search(r'src="|url\((?!#)|@import|<link', page)

@@ -34,13 +34,6 @@ class Documentation:
         return self.reviewed if any(variable.decisions for variable in self.variables) else None
 
 
-def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
-    """Return how many variables are documented, and by whose word."""
-    if by_reviewers is None:
-        return f"{card} of {of} by the card alone"
-    return f"{by_reviewers} of {of} documented"
-
-
 def by_whom(found: Documentation) -> str:
     """Return how many variables the card documents, and how many reviewers do if there are any."""
     card = f"The card finds {found.card} of {found.of} documented"

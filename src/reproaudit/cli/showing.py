@@ -26,9 +26,11 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.service.listing import list_lines
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.service.listing import list_lines, summaries_of
 
-    listed = open_workspace(audits, store, out).list()
+    entries = Catalog(audits).entries.values()
+    listed = summaries_of(entries, store, store.parent / "reports" if out is None else out)
     for slug, error in listed.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
     present(listed.data, list_lines(listed.papers, terminal().width), as_json)

@@ -104,3 +104,10 @@ def counted(count: int, noun: str) -> str:
 def capital(text: str) -> str:
     """Return a text with a capital, unless it begins with a symbol such as α."""
     return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
+def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
+    """Return how many variables are documented, and by whose word."""
+    if by_reviewers is None:
+        return f"{card} of {of} by the card alone"
+    return f"{by_reviewers} of {of} documented"

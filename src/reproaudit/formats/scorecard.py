@@ -432,6 +432,8 @@ class Inputs(StrictModel):
     """Of the file of its reviews; empty without one."""
     records: str = ""
     """Of the names of the records, or of the archive that came with a report."""
+    shipped: bool = False
+    """Whether the scorecard came with the installation."""
 
 
 class Head(StrictModel):

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.audit import documentation
-from reproaudit.formats.numbers import listed
+from reproaudit.formats.numbers import documented_words, listed
 from reproaudit.formats.outcomes import DOTS, look
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report import making, reviews
@@ -96,6 +96,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     rendering.globals.update(d=documentation, m=making, r=reviews)
+    rendering.globals.update(documented_words=documented_words)
     rendering.globals.update({helper.__name__: helper for helper in _HELPERS})
     rendering.globals.update(GRID_MARKS=GRID_MARKS, OWN=OWN)
     rendering.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}

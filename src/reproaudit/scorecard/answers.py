@@ -334,7 +334,12 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
         for name in type(audit).model_fields
         if getattr(card.audit, name) != getattr(today, name)
     )
-    return with_reviews(card, entry.reviews()).model_copy(update={"changed_since": changed})
+    inputs = card.inputs
+    if inputs is not None:
+        update = {"reviews": digest_of_file(entry.review_file), "shipped": card.shipped}
+        inputs = inputs.model_copy(update=update)
+    update = {"changed_since": changed, "inputs": inputs}
+    return with_reviews(card, entry.reviews()).model_copy(update=update)
 
 
 def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
@@ -367,7 +372,9 @@ def scorecard_of(
     judged = [one for seeds in records.values() for one in seeds.values()]
     origin = next((one.origin for one in judged if one.origin is not None), None)
     panels = {one.id: _panel(audit, one, tier, records) for one in claims}
-    smaller = {one.id: quick and _panel(audit, one, "quick", quick) for one in claims}
+    smaller = {
+        one.id: None if quick is None else _panel(audit, one, "quick", quick) for one in claims
+    }
     drawn = {one.id: _figure(panels[one.id], smaller[one.id], one) for one in claims}
     stored = stored_tier(audit, tier)
     return Scorecard(

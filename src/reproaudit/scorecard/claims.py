@@ -26,10 +26,8 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.words import (
     Context,
     places_of,
-    read_runs,
     words,
 )
-from reproaudit.stats.binomial import share_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +48,6 @@ class ClaimText(Context):
     def symbol(self) -> str:
         """What a coordinate is called; '' of a claim without."""
         return self.claim.grade.symbol if self.claim.grade is not None else ""
-
-    @property
-    def share(self) -> tuple[float, float]:
-        """The 90 % interval of the share of all runs that would say yes.
-
-        Its lower end has every run that cannot be read as a no, its upper end as a yes.
-        """
-        yes, valid = read_runs(self.base)
-        n = self.base.n
-        return share_interval(yes, n)[0], share_interval(yes + n - valid, n)[1]
 
     def why(self, reason: Reason) -> str:
         """Return a reason as a page says it."""

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 50
 MOST_CONTROLS = 2
+MOST = 1e150
+"""Runs with numbers beyond this, or without a number, are not drawn."""
 WIDE = 20.0
 """How many times the least number the largest is where the axis is logarithmic."""
 
@@ -179,7 +181,7 @@ def _lines(
         for run in _runs(there, arm):
             for course in _courses(subject, run.placed(subject.check.at), role):
                 line, x, y = course
-                if all(map(math.isfinite, y)):
+                if all(abs(number) < MOST for number in (*x, *y)):
                     named = _label(subject, line, label)
                     kept.setdefault((line, arm.name, named, tuple(x)), []).append(tuple(y))
                     fits += _fit(subject, course)
@@ -279,7 +281,8 @@ def _over_training(
 ) -> tuple[Sequence[float], Sequence[float]]:
     """The number over training: of several coordinates, the one farthest from the bound."""
     limit = subject.estimate.limit
-    steps, values = _judged(subject, run)
+    with np.errstate(all="ignore"):
+        steps, values = _judged(subject, run)
     least = limit.side in (Side.AT_LEAST, Side.ABOVE) and not _is_inverse(subject)
     worst = values.min(axis=1) if least else values.max(axis=1)
     if role == "positive":  # put in place of training, so that its end alone says something
@@ -332,7 +335,7 @@ def _share(run: Run, quantity: Quantity) -> tuple[list[float], list[float]]:
     return _thinned(steps, (course - course[0]) / whole)
 
 
-def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float], list[float]]:
+def _thinned(steps: Sequence[int], values: FloatArray) -> tuple[list[float], list[float]]:
     """At most so many points, the first and the last among them, to four digits."""
     places = np.unique(np.linspace(0, len(steps) - 1, min(MOST_POINTS, len(steps))).round())
     chosen = [int(place) for place in places]
@@ -345,16 +348,16 @@ def _thinned(steps: Sequence[int], values: Sequence[float]) -> tuple[list[float]
 def _judged(subject: _Subject, run: Run) -> tuple[tuple[int, ...], FloatArray]:
     """Steps, and at each the number that the check would make there; shape (step, coordinate)."""
     check = subject.check
-    if subject.passes is not None:
-        return run.series(subject.quantity)
-    if isinstance(check, Beats) and check.group is None:
+    if isinstance(check, Beats) and check.group is None and subject.passes is None:
         return _compared(check, run)
     steps, values = run.series(subject.quantity)
+    if subject.passes is not None:
+        return steps, values
     if isinstance(check, Reaches):
         return steps, _reached(check, run, values)
     if isinstance(check, Concentrates) and check.of_the_rest:
         return steps, (values - values[0]) / (1.0 - values[0])
-    if isinstance(check, Converges) and subject.number.name == "falls":
+    if _is_inverse(subject):
         return steps, values / values[0]
     if isinstance(check, Equals) and isinstance(check.to, Quantity):
         other = run.numbers(check.to)
@@ -410,11 +413,13 @@ def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
     check = subject.check
     at = np.asarray(x)
     values = np.asarray(y)
+    if len(set(x)) < 2:
+        return
     if isinstance(check, ScalesLike) and at.min() > 0 and values.min() > 0:
         line = np.polyfit(np.log(at), np.log(values), 1)
         yield fitted[role], x, [float(f"{one:.4g}") for one in np.exp(np.polyval(line, np.log(at)))]
     if isinstance(check, GrowsLike):
-        late = at >= max(at[0] + check.late * (at[-1] - at[0]), at[at > 0][0])
+        late = at >= max(at[0] + check.late * (at[-1] - at[0]), at[at > 0].min())
         law = np.log(at[late]) if check.exponent is None else at[late] ** check.exponent
         line = np.polyfit(law, values[late], 1)
         yield (
@@ -494,7 +499,7 @@ def _levels(
         return (), None
     low, high = _accepted(limit)
     if _is_inverse(subject):
-        low, high = None, 1.0 / limit.at
+        low, high = None, 1.0 / limit.at if limit.at else None
     strict = limit.side in (Side.ABOVE, Side.BELOW)
     verbs = ("above", "below") if strict else ("at least", "at most")
     ends = tuple(

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproaudit.formats.numbers import capital, counted, number, share_range
+from reproaudit.formats.numbers import capital, counted, number, of, share_range
 from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import AnswerWords
 from reproaudit.formats.verdict import Outcome
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.lines import cores_of
-from reproaudit.scorecard.words import WITHOUT, count_words, not_alike
+from reproaudit.scorecard.words import WITHOUT, count_words, not_alike, read_runs
+from reproaudit.stats.binomial import share_interval
 
 
 def answer_words(claim: ClaimText) -> AnswerWords:
     """Return what is said of a claim beside its rows."""
     answer = claim.answer
     wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
-    base = claim.base
     depends = answer.outcome is Outcome.DEPENDS
-    interval = "exact" if claim.claim.exact else share_range(*claim.share)
-    aside = f" ({interval})" if base.valid else ""
     return AnswerWords(
         claim=answer.id,
         mark=look(answer.outcome).mark,
         finding=f"{capital(claim.claim.short)}: {cores_of(claim)[0]}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
-        runs=f"{count_words(base)}{aside}" if base.n else "none",
+        runs=_runs(claim),
         certainty=() if depends else tuple(map(claim.why, answer.reasons)),
         own=claim.own,
         facts=tuple(_facts(claim)),
     )
+
+
+def _runs(claim: ClaimText) -> str:
+    """How many runs say yes, with the 90 % interval of the share that would; others apart."""
+    base = claim.base
+    if not base.valid:
+        return count_words(base) if base.n else "none"
+    yes, n = read_runs(base)
+    share = "exact" if claim.claim.exact else share_range(*share_interval(yes, n))
+    return count_words(base).replace(of(yes, n), f"{of(yes, n)} ({share})", 1)
 
 
 def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:

@@ -132,6 +132,5 @@ _NO_WORDS: Mapping[str, Any] = {
     "rows": (),
     "answers": (),
     "tried": (),
-    "figures": {},
 }
 """What stands for the words of a scorecard that has none."""

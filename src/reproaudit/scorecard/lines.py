@@ -179,12 +179,16 @@ def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list
         for small in ([f" ({scale})", " (small)"] if is_small else [""])
     ]
     brief = f"{there} with {values}, {'a guess, small' if is_small else 'a guess'}"
-    briefest = f"{own} as run, {there} with another guess{' (small)' if is_small else ''}"
+    aside = " (small)" if is_small else ""
+    briefest = [
+        f"{own}; {there} with {claim.arm(guess)}{aside}",
+        f"{own} as run, {there} with another guess{aside}",
+    ]
     if holds:
         whole = [f"holds {side}; not as run, {own}" for side in sides]
-        return [*whole, f"{brief}; {own} as run", briefest]
+        return [*whole, f"{brief}; {own} as run", *briefest]
     whole = [f"holds as run, {own}; not {side}" for side in sides]
-    return [*whole, f"{own} as run; {brief}", briefest]
+    return [*whole, f"{own} as run; {brief}", *briefest]
 
 
 def _failed(claim: ClaimText) -> list[str]:
@@ -281,8 +285,8 @@ def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
         return []
     full = [f"{row.says} in {row.count}" for row in few]
     brief = [f"{row.noun} in {of(row.yes, row.n)}" for row in few]
-    counts = [of(row.yes, row.n) for row in few]
-    return ["; ".join(full), "; ".join(brief), f"what else is said in {listed(counts)}"]
+    counts = [*dict.fromkeys(of(row.yes, row.n) for row in few)]
+    return ["; ".join(full), "; ".join(brief), f"the rest of it in {listed(counts)}"]
 
 
 def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:

@@ -62,6 +62,11 @@ def digest_of_file(file: Path) -> str:
         return ""
 
 
+def has_records_of(store: Path, slug: str, tier: str) -> bool:
+    """Tell whether a store has a record of a paper at a tier."""
+    return any(True for _ in _records_in(store / slug / tier))
+
+
 def digest_of_records(store: Path, slug: str, tiers: Iterable[str]) -> str:
     """Return a digest of the names of the records of some tiers, 16 digits; '' without any.
 

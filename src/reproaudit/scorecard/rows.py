@@ -165,7 +165,7 @@ def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
 def _rows(claim: ClaimText, put: _Put) -> Iterator[Row]:
     """The rows of an arm: one for each condition, or for each check if no run has a number."""
     for place, estimate in enumerate(put.arm.estimates):
-        yield _row(claim, put, estimate, _level(claim, put.arm, place))
+        yield _row(claim, put, estimate, _level(claim, put, place))
     if put.arm.estimates or not put.arm.n:
         return
     for place, check in enumerate(put.checks):
@@ -177,10 +177,11 @@ def _first_measured(check: Kind) -> str:
     return check.quantities()[0].measurement
 
 
-def _level(claim: ClaimText, arm: ArmAnswer, place: int) -> Coordinate | None:
-    """The coordinate of a condition; of an arm at several together, in their order."""
+def _level(claim: ClaimText, put: _Put, place: int) -> Coordinate | None:
+    """The coordinate of a condition that decides; of an arm at several together, in their order."""
+    arm = put.arm
     grade = claim.claim.grade
-    if arm.at is not None or grade is None:
+    if arm.at is not None or grade is None or put.role is not RowRole.DECIDES:
         return arm.at
     each = max(1, len(arm.estimates) // len(grade.primary))
     return grade.primary[min(place // each, len(grade.primary) - 1)]
@@ -417,7 +418,7 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
         return row.model_copy(update={"why": f"{name} tells the two apart no better"})
     cause = next((other for other in there if other.beside == row.beside), there[0])
     passes = cause.arm_role is Role.CONTROL
-    verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "misses it, too"
+    verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "missed it, too"
     who = f"the control ({cause.arm_words})" if passes else cause.arm_words
     numbers = f" ({cause.typical_words})" if cause.typical_words and not passes else ""
     return row.model_copy(update={"why": f"{who} {verb}{numbers}"})

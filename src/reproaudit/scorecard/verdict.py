@@ -135,7 +135,7 @@ def words_of(
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
 
-MOST_HEAD_WORDS = 565
+MOST_HEAD_WORDS = 590
 """The most words of a head; marks and the heads of columns are printed beside it."""
 
 
@@ -265,10 +265,14 @@ def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
         found.setdefault(whose, Counter())[text.answer.outcome] += 1
     others = found.get("code", Counter()) + found.get("derived", Counter())
     return HeadCounts(
-        paper=dict(found.get("paper", {})),
-        others=dict(others),
-        questions=dict(found.get("ours", {})),
+        paper=_in_enum_order(found.get("paper", Counter())),
+        others=_in_enum_order(others),
+        questions=_in_enum_order(found.get("ours", Counter())),
     )
+
+
+def _in_enum_order(counts: Counter[Outcome]) -> dict[Outcome, int]:
+    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
 
 
 # --- the verdict ----------------------------------------------------------------------------------
