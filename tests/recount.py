@@ -16,7 +16,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from scipy.stats import beta, binom, t
+from scipy.special import bdtr, betaincinv, stdtrit
 
 from printed import numbers_in
 from reproaudit.audit.arms import PlannedArm, Role, alternatives_of
@@ -40,15 +40,15 @@ def decided(yes: int, most: int, runs: int, share: float = 0.5, *, exact: bool =
         return "missed" if most < runs else "met" if yes == runs else "open"
     if runs < FEWEST:
         return "open"
-    if binom.sf(yes - 1, runs, share) <= 0.05:
+    if yes and 1 - bdtr(yes - 1, runs, share) <= 0.05:
         return "met"
-    return "missed" if binom.cdf(most, runs, share) <= 0.05 else "open"
+    return "missed" if bdtr(most, runs, share) <= 0.05 else "open"
 
 
 def share_of(yes: int, runs: int) -> tuple[float, float]:
     """Return the 90 % interval of a share, in per cent."""
-    low = beta.ppf(0.05, yes, runs - yes + 1) if yes else 0.0
-    high = beta.ppf(0.95, yes + 1, runs - yes) if yes < runs else 1.0
+    low = betaincinv(yes, runs - yes + 1, 0.05) if yes else 0.0
+    high = betaincinv(yes + 1, runs - yes, 0.95) if yes < runs else 1.0
     return 100 * float(low), 100 * float(high)
 
 
@@ -189,7 +189,7 @@ class Tally:
         placed = [math.log(v) for v in kept] if one.log else kept
         middle = math.fsum(placed) / len(placed)
         spread = math.sqrt(math.fsum((v - middle) ** 2 for v in placed) / (len(placed) - 1))
-        half = float(t.ppf(0.95, len(placed) - 1)) * spread / math.sqrt(len(placed))
+        half = float(stdtrit(len(placed) - 1, 0.95)) * spread / math.sqrt(len(placed))
         ends = (middle, middle - half, middle + half)
         return (
             (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if one.log else ends
@@ -270,6 +270,7 @@ class Sheet:
     reviews: Reviews = field(default_factory=Reviews)
     earlier: int = 0
     tier: Any = "paper"
+    _asked: dict[tuple[str, str], JudgedArm] = field(default_factory=dict)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -307,6 +308,7 @@ class Sheet:
             found[name] = Known(tallies, self.answered[name])
             found[name].numbers += self._lengths(tallies)
             found[name].pairs |= {count for count, _ in self.sides(name)}
+            found[name].numbers += self._beside(name)
         return found
 
     def _lengths(self, tallies: Sequence[Tally]) -> set[float]:
@@ -328,12 +330,24 @@ class Sheet:
         beside = {arm.tier: self._own_runs(name, arm.tier) for arm in answer.alternatives}
         return found + [(count, own) for count in beside.values()]
 
+    def _beside(self, name: str) -> list[float]:
+        """The typical numbers of a claim's own runs at the tier of its alternatives."""
+        tiers = {arm.tier for arm in self.answered[name].alternatives}
+        estimates = [one for tier in tiers for one in self._own_arm(name, tier).estimates]
+        values = [[v for v in one.values if v is not None] for one in estimates]
+        return [median(numbers) for numbers in values if numbers]
+
+    def _own_arm(self, name: str, tier: Any) -> JudgedArm:
+        """A claim's own runs of a tier."""
+        if (name, tier) not in self._asked:
+            records = self.records if tier == self.tier else self.quick or {}
+            panel = Panel.of(self.audit, self.claims[name], tier, records)
+            self._asked[name, tier] = panel.headline(panel.base)
+        return self._asked[name, tier]
+
     def _own_runs(self, name: str, tier: Any) -> tuple[int, int]:
         """How many of a claim's own runs of a tier say yes, and how many say yes or no."""
-        records = self.records if tier == self.tier else self.quick or {}
-        panel = Panel.of(self.audit, self.claims[name], tier, records)
-        runs = panel.headline(panel.base).runs
-        statuses = Counter(run.status for run in runs)
+        statuses = Counter(run.status for run in self._own_arm(name, tier).runs)
         return statuses[Status.YES], statuses[Status.YES] + statuses[Status.NO]
 
     def _tallies(self, claim: Claim) -> Iterator[Tally]:
@@ -506,6 +520,11 @@ class Known:
         self.pairs |= {(diverged, tally.n), (diverged, runs)}
         voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
         self.pairs |= {(count, runs) for count in voids.values()}
+        one = tally.estimate
+        held = [] if one is None else zip(one.values, one.holds, strict=True)
+        without = sum(value is None and met is not None for value, met in held)
+        self.pairs.add((without, tally.n))
+        self.numbers.append(without)
         self.numbers += [tally.apart, runs, tally.n, *voids.values(), diverged]
 
     def _measure(self, tally: Tally) -> None:

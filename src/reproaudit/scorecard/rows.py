@@ -192,6 +192,8 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
     arm = put.arm
     count = _Count(0, arm.diverged, arm.void, arm.crashed, arm.diverged)
     decision = RowDecision.VOID if not count.n else RowDecision(arm.decision.value)
+    if _is_blind(put):
+        decision = RowDecision.TELLS_NOTHING
     number = check.numbers[0]
     values: dict[str, Any] = {
         "condition": number.name,
@@ -316,14 +318,19 @@ def _count(arm: ArmAnswer, estimate: Estimate) -> _Count:
 
 def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) -> RowDecision:
     """What the runs decide of a condition."""
-    arm = put.arm
-    decides = put.role is RowRole.DECIDES
-    if decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND:
+    if _is_blind(put):
         return RowDecision.TELLS_NOTHING
     if not count.n:
         return RowDecision.VOID
-    decision = estimate.decision or _counted(claim, arm, count)
+    decision = estimate.decision or _counted(claim, put.arm, count)
     return RowDecision(decision.value)
+
+
+def _is_blind(put: _Put) -> bool:
+    """Whether a check decides, and a control or what has to succeed makes it tell nothing."""
+    arm = put.arm
+    decides = put.role is RowRole.DECIDES
+    return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
 
 
 def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:

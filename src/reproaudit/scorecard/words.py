@@ -412,7 +412,7 @@ def _groups_open(reason: Reason, context: Context) -> str:
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
+    one = context.arm_of(reason).estimates[reason.place]
     noun = context.namer.noun(context.claim.experiment, one.measurement)
     bound = stated(one.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"

@@ -1,0 +1,87 @@
+"""The pages say what records and audit say, as other code reads and recomputes them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from drawn import drawn
+from recount import Sheet
+from reproaudit.audit.catalog import Catalog
+from reproaudit.audit.review import Reviews
+from reproaudit.formats.scorecard import Made, Scorecard
+from reproaudit.formats.verdict import Outcome
+from reproaudit.judge import judge
+from reproaudit.report.pages import html, markdown
+from reproaudit.report.terminal import report_lines
+from reproaudit.scorecard import answers
+from reproaudit.store.shipped import FILE_NAME
+from second_reader import faults
+
+SHIPPED = Path(__file__).parents[2] / "reports" / "paper"
+PAPERS = ("ahn2023", "chen2024", "wang2024", "yang2025")
+CARDS = 40
+CLAIMS = 5
+WIDTH = 80
+
+Pages = tuple[str, str, tuple[str, ...]]
+"""HTML, Markdown, and the lines of a terminal."""
+
+
+def pages_of(card: Scorecard) -> Pages:
+    return html(card), markdown(card), tuple(report_lines(card, WIDTH))
+
+
+@pytest.mark.parametrize("slug", PAPERS)
+def test_a_papers_pages_say_what_its_records_say(
+    slug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheets: list[Sheet] = []
+    made = answers.scorecard_of
+
+    def noted(audit, reviews, tier, claims, records, **more):  # type: ignore[no-untyped-def]
+        sheets.append(Sheet(audit, records, claims, more["quick"], reviews, more["earlier"]))
+        return made(audit, reviews, tier, claims, records, **more)
+
+    monkeypatch.setattr(answers, "scorecard_of", noted)
+    entry = Catalog()[slug]
+    file = SHIPPED / slug / FILE_NAME
+    card = answers.scorecard_of_archive(entry, entry.audit(), "paper", file)
+    assert faults(sheets[0], *pages_of(card)) == []
+
+
+def drawn_pages(seed: int) -> tuple[Sheet, Pages, Scorecard]:
+    audit, records, quick = drawn(seed, CLAIMS)
+    claims = judge(audit, "paper", records, None, quick)
+    card = answers.scorecard_of(
+        audit, Reviews(), "paper", claims, records, made=Made(), quick=quick
+    )
+    return Sheet(audit, records, claims, quick), pages_of(card), card
+
+
+def test_pages_of_drawn_verdicts_say_what_their_records_say() -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(CARDS):
+        sheet, pages, card = drawn_pages(seed)
+        assert faults(sheet, *pages) == [], f"drawn({seed})"
+        seen.update(answer.outcome.value for answer in card.claims)
+        for row in card.rows:
+            there = {
+                "void": row.void,
+                "crashed": row.crashed,
+                "diverged": row.diverged,
+                "mean": row.mean,
+                "censored": row.at_least + row.at_most,
+                "level": row.at is not None,
+                "reading": row.varied is not None,
+                "far": row.far,
+            }
+            seen.update([row.decision.value, *(name for name, is_there in there.items() if is_there)])
+    assert sum(seen[outcome.value] for outcome in Outcome) == CARDS * CLAIMS
+    lacking = {*Outcome, *there} - seen.keys()
+    assert not lacking
