@@ -37,6 +37,12 @@ CHECKS: tuple[dict[str, Any], ...] = (
         "flattens": {"at_most": 0.05, **OURS},
     },
     {
+        "kind": "reaches",
+        "value": {"measurement": "late", "passes": {"level": 0.5}},
+        "at_most": 30,
+        **PAPER,
+    },
+    {
         "kind": "stages",
         "earlier": {"series": "distance", "crosses": 0.5},
         "later": {"series": "late", "crosses": 0.5},
@@ -75,6 +81,9 @@ def _audit(draw: random.Random, claims: int) -> Audit:
 
 
 def _claim(draw: random.Random, name: str, place: int) -> dict[str, Any]:
+    if draw.random() < 0.1:
+        beside = [{"kind": "aligns", "distance": "final", "at_most": 0.002, **PAPER}]
+        return claim("mini", name, short=f"the distance of {name} vanishes", support=beside)
     graded = draw.random() < 0.25
     far = {"kind": "aligns", "distance": "far", "at_most": 0.1, **OURS}
     own = draw.random() < 0.7

@@ -51,6 +51,7 @@ def test_what_depends_says_first_what_holds_and_names_every_source() -> None:
     assert line(card).level is None, "it has no certainty"
     (answer,) = card.answers
     assert answer.certainty == ()
+    assert answer.runs == "6 of 6 with level 0.02, 0 of 6 with level 0.5"
     (choice,) = card.head.choices
     assert (choice.value, choice.others) == ("0.02 (paper, card)", ("0.5 (code)",))
     (effect,) = choice.effects
@@ -201,3 +202,21 @@ def test_the_heads_of_the_papers_are_short_and_name_every_claim_once(file: Path)
     for one in card.head.own:
         assert len(f"{one.title} {one.text}".split()) <= MOST_LINE_WORDS, one
     assert len(card.head.verdict) <= 2
+
+
+def test_a_reading_near_its_bound_is_said_with_its_number() -> None:
+    ours = {**aligns(0.1), "from": "ours", "why": "So."}
+    near = {**CODE, "value": 0.15}
+    card = scorecard(one_claim(readings=["level"], headline=[ours], audit=with_readings(near)))
+    assert line(card).outcome is Outcome.SUPPORTED
+    counts, _, reading = line(card).text.partition("; ")
+    assert counts == "6 of 6 with level 0.02 (paper)"
+    assert reading.startswith("near with level 0.15 (code), 0 of 6 (0.1")
+    assert card.head.ours.startswith("Bounds; half or twice as wide, they would change shown.")
+
+
+def test_what_failed_at_its_own_scale_is_said_with_its_number_and_bound() -> None:
+    missed = claim("mini", "shown", main=True, headline=[aligns(0.002)])
+    card = scorecard(make_audit(claims=[missed]))
+    assert line(card).text == "0 of 6: distance 0.021, 0.002 allowed"
+    assert card.head.verdict[0].startswith("The main claim does not hold, 0 of 6: ")

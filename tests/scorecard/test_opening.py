@@ -70,6 +70,26 @@ def test_an_opening_reads_no_more_than_the_head(written: tuple[Path, Store, Scor
     assert read_opening(file.with_name("absent.json")) is None
 
 
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ('"documented": {', '"documented": null, "was": {'),
+        ('"inputs": {', '"inputs": 3, "were": {'),
+        ('"title": "The paper mini"', '"title": ["The paper mini"]'),
+        ('"claims": [', '"claims": [7, '),
+        ('"counts": {', '"counts": [], "were": {'),
+    ],
+)
+def test_an_opening_of_another_shape_is_none(
+    found: str, instead: str, written: tuple[Path, Store, Scorecard]
+) -> None:
+    file, _, _ = written
+    text = file.read_text(encoding="utf-8")
+    assert found in text
+    file.write_text(text.replace(found, instead, 1), encoding="utf-8")
+    assert read_opening(file) is None
+
+
 def test_an_opening_needs_no_model_and_no_numpy() -> None:
     code = (
         "import sys, reproaudit.scorecard.opening as opening; from pathlib import Path;"

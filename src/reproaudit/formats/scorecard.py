@@ -627,7 +627,7 @@ class Scorecard(StrictModel):
 
     @model_validator(mode="after")
     def _fits_its_audit(self) -> Self:
-        if [one.id for one in self.claims] != [one.id for one in self.audit.claims]:
+        if [answer.id for answer in self.claims] != [claim.id for claim in self.audit.claims]:
             raise ValueError("its claims are not those of its audit")
         for answer, claim in zip(self.claims, self.audit.claims, strict=True):
             for fault in _misfits(answer, claim, self.audit):
@@ -673,12 +673,12 @@ def answers_digest(
     outcome and how many runs say yes: its own, and those of each stated reading and alternative.
     """
     answers = {
-        one.id: [
+        answer.id: [
             [claim.says, claim.short, CLAIM.of(claim)],
-            one.outcome.value,
-            *([arm.name, arm.yes, arm.n] for arm in (*one.stated, *one.alternatives)),
+            answer.outcome.value,
+            *([arm.name, arm.yes, arm.n] for arm in (*answer.stated, *answer.alternatives)),
         ]
-        for claim, one in zip(audit.claims, claims, strict=True)
+        for claim, answer in zip(audit.claims, claims, strict=True)
     }
     who = None if origin is None else origin.model_dump(mode="json")
     return digest([tier, who, answers])[:32]

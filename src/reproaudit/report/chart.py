@@ -280,7 +280,7 @@ def _block(part: Part, check: Check, top: float) -> tuple[list[Markup], float] |
     estimate = _estimate(part, check.first)
     if estimate is None or not marks:
         return None
-    title = textwrap.wrap(check.first.noun, TITLE_LETTERS)
+    title = textwrap.wrap(check.bounded, TITLE_LETTERS)
     start = top + 14.0 * len(title) + 6
     words = [textwrap.wrap(mark.words, LABEL_LETTERS) for mark in marks]
     heights = [max(MARKS_ROW, LABEL_LINE * len(lines) + 3) for lines in words]
@@ -319,7 +319,7 @@ def strip(part: Part) -> Markup:
         for value in mark.values
     ]
     said = [f"{mark.words} from {_span(mark.values)}" for mark in marks]
-    label = f"{check.first.noun}, {check.first.bound_words}: {'; '.join(said)}"
+    label = f"{check.bounded}: {'; '.join(said)}"
     return _svg("strip", STRIP_WIDTH, height, label, parts)
 
 

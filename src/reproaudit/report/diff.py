@@ -91,11 +91,11 @@ def _rules(card: Scorecard) -> dict[str, str]:
 
 
 def _settings(card: Scorecard) -> dict[str, str]:
-    own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
+    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
     return {
-        f"{experiment}{name}": f"{setting_value(one.at(card.scale))} ({one.source})"
+        f"{experiment}{name}": f"{setting_value(setting.at(card.scale))} ({setting.source})"
         for experiment, named in (("", card.audit.settings), *own)
-        for name, one in named.items()
+        for name, setting in named.items()
     }
 
 
@@ -105,4 +105,4 @@ def _software(card: Scorecard) -> dict[str, str]:
 
 def _documented(card: Scorecard) -> dict[str, str]:
     found = documentation_of(card.audit, card.reviews).variables
-    return {one.variable.name: "documented" if one.documented else "not" for one in found}
+    return {row.variable.name: "documented" if row.documented else "not" for row in found}

@@ -18,7 +18,7 @@ def as_written_words(card: Scorecard) -> str:
         return ""
     found = card.records
     last = f" up to {found.last.date()}" if found.last is not None else ""
-    changed = listed([one.replace("_", " ") for one in card.changed_since])
+    changed = listed([field.replace("_", " ") for field in card.changed_since])
     since = f"The audit has changed since: {changed}." if changed else "The audit is the same."
     which = "that came with the installation, as it" if card.shipped else "as it"
     return (
@@ -30,7 +30,7 @@ def as_written_words(card: Scorecard) -> str:
 def records_words(card: Scorecard) -> str:
     """Return how many records there are, how they ended, and from when they are."""
     found = card.records
-    days = [None if one is None else one.date() for one in (found.started, found.last)]
+    days = [None if moment is None else moment.date() for moment in (found.started, found.last)]
     return (
         f"{found.completed} completed, {found.diverged} diverged, {found.failed} failed; "
         f"{round(found.seconds / 3600, 3)} hours of one core; {days[0]} to {days[1]}."
@@ -42,7 +42,9 @@ def made_words(card: Scorecard) -> Iterator[str]:
     made = card.made
     machine = made.environment
     if machine is not None:
-        packages = ", ".join(f"{name} {one}" for name, one in sorted(machine.packages.items()))
+        packages = ", ".join(
+            f"{name} {version}" for name, version in sorted(machine.packages.items())
+        )
         yield f"Python {machine.python}; {packages}."
         threads = "" if machine.threads is None else f", {machine.threads} thread a run"
         yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
@@ -50,15 +52,15 @@ def made_words(card: Scorecard) -> Iterator[str]:
             short = dict.fromkeys(map(_revision, made.revisions))
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
         if made.adopted:
-            codes = listed([one[:8] for one in made.adopted])
+            codes = listed([code[:8] for code in made.adopted])
             yield (
                 f"Measured with code {codes}; measured again with {made.code[:8]} in "
                 f"{made.measured_again:,} of {card.records.count:,} cells: the same bits."
             )
         if made.other_groups:
             yield f"{made.other_groups} other groups of records were left out."
-    for one in made.left_out:
-        yield f"{one.count} {one.tier} records were left out: {_why_left_out(one)}."
+    for records in made.left_out:
+        yield f"{records.count} {records.tier} records were left out: {_why_left_out(records)}."
     if made.damaged:
         yield f"{made.damaged} damaged records of alternatives were left out."
     if made.listed is not None:
@@ -79,8 +81,8 @@ def _why_left_out(left_out: LeftOut) -> str:
     )
 
 
-def _revision(one: str | None) -> str:
-    revision = one or "unknown"
+def _revision(noted: str | None) -> str:
+    revision = noted or "unknown"
     return f"{revision[:12]}{'+dirty' if revision.endswith('+dirty') else ''}"
 
 
@@ -93,7 +95,7 @@ def reviewers_words(documented: Documented) -> str:
 
 def findings(card: Scorecard) -> list[Finding]:
     """Return where sources differ; what changes an answer first."""
-    return sorted(card.audit.findings, key=lambda one: not one.changes)
+    return sorted(card.audit.findings, key=lambda finding: not finding.changes)
 
 
 def changed(finding: Finding) -> str:
@@ -103,7 +105,7 @@ def changed(finding: Finding) -> str:
 
 def settings(card: Scorecard) -> list[str]:
     """Return every setting with value and source, the shared ones first, claims' own last."""
-    own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
+    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
     of_claims = [
         f"{name} = {setting_value(value)} (of {claim.id} alone)"
         for claim in card.audit.claims

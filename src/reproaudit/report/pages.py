@@ -53,7 +53,7 @@ LONGEST_PAGE = 200
 MOST_WORDS = 3000
 """Words of it."""
 
-BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0))
+BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0), (6, 0))
 """How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
 _HELPERS = (

@@ -36,6 +36,25 @@ ROLES = {
 }
 """What stands before a check that decides nothing."""
 
+NUMBERS = {
+    "place": "share of the gap",
+    "ratio": "ratio",
+    "kept": "part kept",
+    "grown": "growth",
+    "growth": "growth",
+    "law": "fit of the law",
+    "falls": "fall",
+    "flattens": "late change",
+    "ends": "end",
+    "start": "start",
+    "end": "end",
+    "slope": "late slope",
+    "rest": "part of the rest",
+    "order": "times as late",
+    "wait": "wait",
+}
+"""What a check makes of a quantity, where a kind makes several numbers."""
+
 ARMS = {
     Role.CONTROL: "control",
     Role.POSITIVE_CONTROL: "should succeed",
@@ -64,10 +83,12 @@ class Check:
 
     @property
     def bounded(self) -> str:
-        """What is asked: the quantity and the bound."""
+        """What is asked: the quantity, what the check makes of it, and the bound."""
         row = self.first
+        made = NUMBERS.get(row.condition)
+        noun = f"{row.noun.removesuffix(':')} ({made})" if made else row.noun.removesuffix(":")
         bound = f", {row.bound_words}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{row.noun.removesuffix(':')}{bound}"
+        return f"{ROLES[row.role]}{noun}{bound}"
 
     @property
     def asks(self) -> str:
@@ -316,5 +337,7 @@ def how_to_read(card: Scorecard) -> list[tuple[str, str]]:
 
 def closing(counts: Mapping[Outcome, int]) -> str:
     """Return one line with the counts of outcomes, failures first."""
-    every = [f"{counts[one]} {one.value}" for one in reversed(Outcome) if counts.get(one)]
+    every = [
+        f"{counts[outcome]} {outcome.value}" for outcome in reversed(Outcome) if counts.get(outcome)
+    ]
     return f"{counted(sum(counts.values()), 'claim')}: {', '.join(every)}."

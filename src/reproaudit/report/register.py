@@ -123,26 +123,28 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
         tier: smoke, quick or paper.
         found: each scorecard of the tier, by its folder.
     """
-    ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts), one))
-    for place in (one for one in ordered if found[one].origin is None):
+    ordered = sorted(found, key=lambda place: (found[place].paper.slug, len(place.parts), place))
+    for place in (place for place in ordered if found[place].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
         claims = found[place].of_paper
         badges = place / "badges"
         for claim in claims:
             _update(badges / f"{claim.id}.svg", claim_badge(claim))
         for old in badges.glob(f"{found[place].paper.slug}.*.svg"):
-            if old.stem not in {one.id for one in claims}:
+            if old.stem not in {claim.id for claim in claims}:
                 old.unlink()
-    register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
+    register = Register(
+        tier=tier, papers=tuple(entry(found[place], place, folder) for place in ordered)
+    )
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
     pictures = {}
-    for one, place in zip(register.papers, ordered, strict=True):
+    for paper, place in zip(register.papers, ordered, strict=True):
         figures = found[place].figures
         main = (line.claim for line in found[place].head.own if line.main)
         drawn = (picture(figures[claim]) for claim in main if claim in figures)
-        pictures[one.page] = next(drawn, Markup())
-    outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
+        pictures[paper.page] = next(drawn, Markup())
+    outcomes = [(outcome.value, outcome.value.replace(" ", "-")) for outcome in Outcome]
     page = environment().get_template("register.html")
     _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
@@ -247,7 +249,11 @@ def claim_badge(claim: ClaimAnswer) -> str:
 def paper_badge(card: Scorecard) -> str:
     """Return a paper's badge: its tier, and how many claims have which outcome."""
     counts = card.head.counts.paper
-    pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts.get(one)]
+    pieces = [
+        (f"{counts[outcome]} {outcome}", look(outcome).colour)
+        for outcome in Outcome
+        if counts.get(outcome)
+    ]
     return _badge(f"{card.paper.slug}, {card.tier} tier", pieces or [("no claims", "dim")])
 
 
@@ -256,7 +262,7 @@ def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
     drawn = []
     at = 0
     texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
-    for text, colour in zip(texts, (LABEL, *(COLOURS[one] for _, one in pieces)), strict=True):
+    for text, colour in zip(texts, (LABEL, *(COLOURS[name] for _, name in pieces)), strict=True):
         room = round(CHARACTER * len(text))
         drawn.append(
             Markup(

@@ -30,7 +30,7 @@ from reproaudit.report.rows import BRIEFEST, row_words, said_in_brief
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5
-"""Of `judge`, the most remarks on the measurements; more are counted."""
+"""The most remarks on the measurements that `judge` prints; more are counted."""
 
 
 def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _unmet(card: Scorecard, width: int) -> Iterator[str]:
 
 def _is_smaller(card: Scorecard) -> bool:
     """Whether any experiment is smaller at this tier than at the paper's own scale."""
-    own = [card.audit.settings, *(one.settings for one in card.audit.experiments.values())]
+    own = [card.audit.settings, *(spec.settings for spec in card.audit.experiments.values())]
     return any(s.at(card.scale) != s.value for named in own for s in named.values())
 
 

@@ -87,7 +87,9 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
-        there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
+        there = [
+            is_there for place in places for is_there in store.listed(entry.slug, place).values()
+        ]
         said = Made(listed=len(there), lacking=there.count(False))
         card = _judged(entry, audit, tier, chosen, store, said, shipped=True)
     return card.model_copy(update={"inputs": _inputs(entry, digest_of_file(file))})
@@ -117,7 +119,9 @@ def _judged(
     if tier == "paper":
         # alternatives may have run at the quick tier
         lower = chosen_of_store(entry, audit, "quick", store, judged=tier)
-        own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
+        own = [
+            record for record in chosen.records.values() if record.tier == stored_tier(audit, tier)
+        ]
         history = history_of(entry, audit, kept, own)
     quick = index_records(lower.records.values()) or None
     made = _made(chosen, lower, tier, said)
@@ -141,12 +145,12 @@ def scorecard_of_submission(
     remarks = list(submission.remarks)
     if claims:
         only = scope_of(audit, submission.tier, claims).claims
-        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        rest = ", ".join(claim.id for claim in audit.claims if claim not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
     found = submission.found
     judged = judge(audit, submission.tier, found, History(unstated=submission.unstated))
-    answers = tuple(_with_left_out(submission, audit, one) for one in judged)
+    answers = tuple(_with_left_out(submission, audit, answer) for answer in judged)
     made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
@@ -168,11 +172,11 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
     if answer.outcome in DECIDED or said is None or said.kind not in _LACKING:
         return answer
     tier = submission.tier
-    claim = next(one for one in audit.claims if one.id == answer.id)
-    arms = {one.name: one for one in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
+    claim = next(claim for claim in audit.claims if claim.id == answer.id)
+    arms = {arm.name: arm for arm in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
     read = scope_of(audit, tier, [claim.id]).measurements
     own = answer.base.name
-    compared = (one.arm for one in quantities_of(claim))
+    compared = (quantity.arm for quantity in quantities_of(claim))
     for name in dict.fromkeys((said.arm or own, *filter(None, compared))):
         arm = arms[name]
         for measurement, why in submission.left_out.get(arm.key(audit, tier), {}).items():
@@ -187,14 +191,14 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
 
 def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
     records = list(chosen.records.values())
-    every = [one.environment for one in records]
+    every = [record.environment for record in records]
     code = "" if chosen.group is None else chosen.group.code
-    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
-    revisions = {one.revision for one in every}
+    adopted = tuple(sorted({chosen.adoptions.name(record.code) for record in records} - {code}))
+    revisions = {environment.revision for environment in every}
     return Made(
         environment=every[0].model_copy(update={"revision": None}) if every else None,
         of_today=chosen.of_today,
-        revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
+        revisions=tuple(sorted(revisions, key=lambda revision: revision or "unknown")),
         code=code,
         adopted=adopted,
         measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
@@ -224,8 +228,8 @@ def scorecards_of_paper(
     own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
     if own is not None:
         return (own,)
-    for one in [tier] if tier else reversed(TIERS):
-        for folder in _report_folders(entry, audit, store, out, one):
+    for scale in [tier] if tier else reversed(TIERS):
+        for folder in _report_folders(entry, audit, store, out, scale):
             found = sorted(folder.glob("elsewhere/*/scorecard.json"))
             if found:
                 return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
@@ -256,13 +260,13 @@ def scorecard_of_paper(
     """
     if not audit.claims:
         return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
-    for one in [tier] if tier else reversed(TIERS):
-        if has_records(store, entry.slug, stored_tier(audit, one)):
-            return scorecard_of_store(entry, audit, one, store, wanted=group)
-        folders = _report_folders(entry, audit, store, out, one)
+    for scale in [tier] if tier else reversed(TIERS):
+        if has_records(store, entry.slug, stored_tier(audit, scale)):
+            return scorecard_of_store(entry, audit, scale, store, wanted=group)
+        folders = _report_folders(entry, audit, store, out, scale)
         for folder in folders:
             if judge_shipped and (folder / FILE_NAME).is_file():
-                return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
+                return scorecard_of_archive(entry, audit, scale, folder / FILE_NAME)
         for folder in folders:
             card = _card_in(folder)
             if card is not None and not card.shipped:  # else a newer one may be installed
@@ -305,7 +309,7 @@ def _report_folders(
 ) -> list[Path]:
     """Where reports are: what was shipped lies beside the store, wherever the new pages go."""
     places = dict.fromkeys((out, store.root.parent / "reports"))
-    return [one / stored_tier(audit, tier) / entry.slug for one in places]
+    return [place / stored_tier(audit, tier) / entry.slug for place in places]
 
 
 def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
@@ -326,8 +330,8 @@ def _card_in(folder: Path) -> Scorecard | None:
 
 def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
-    judged = {one.id for one in card.audit.claims}
-    same_claims = tuple(one for one in audit.claims if one.id in judged)
+    judged = {claim.id for claim in card.audit.claims}
+    same_claims = tuple(claim for claim in audit.claims if claim.id in judged)
     today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
     changed = tuple(
         name
@@ -369,13 +373,14 @@ def scorecard_of(
     Args:
         quick: the records of the quick tier, at which alternatives may have run.
     """
-    judged = [one for seeds in records.values() for one in seeds.values()]
-    origin = next((one.origin for one in judged if one.origin is not None), None)
-    panels = {one.id: _panel(audit, one, tier, records) for one in claims}
+    judged = [record for seeds in records.values() for record in seeds.values()]
+    origin = next((record.origin for record in judged if record.origin is not None), None)
+    panels = {answer.id: _panel(audit, answer, tier, records) for answer in claims}
     smaller = {
-        one.id: None if quick is None else _panel(audit, one, "quick", quick) for one in claims
+        answer.id: None if quick is None else _panel(audit, answer, "quick", quick)
+        for answer in claims
     }
-    drawn = {one.id: _figure(panels[one.id], smaller[one.id], one) for one in claims}
+    drawn = {answer.id: _figure(panels[answer.id], smaller[answer.id], answer) for answer in claims}
     stored = stored_tier(audit, tier)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
@@ -395,7 +400,7 @@ def scorecard_of(
 
 def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) -> Panel:
     """A claim before its records, with the reading that is shown as its own."""
-    claim = next(one for one in audit.claims if one.id == answer.id)
+    claim = next(claim for claim in audit.claims if claim.id == answer.id)
     panel = Panel.of(audit, claim, tier, records)
     return replace(panel, base=panel.bundles.arms[answer.base.name])
 
@@ -406,20 +411,20 @@ def _figure(panel: Panel, smaller: Panel | None, answer: ClaimAnswer) -> Figure 
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:
-    ended = {status: sum(one.status is status for one in records) for status in CellStatus}
+    ended = {status: sum(record.status is status for record in records) for status in CellStatus}
     versions: dict[str, set[str]] = {}
-    for one in records:
-        packages = {"python": one.environment.python, **one.environment.packages}
+    for record in records:
+        packages = {"python": record.environment.python, **record.environment.packages}
         for name, version in packages.items():
             versions.setdefault(name, set()).add(version)
     return JudgedRecords(
         completed=ended[CellStatus.COMPLETED],
         diverged=ended[CellStatus.DIVERGED],
         failed=ended[CellStatus.FAILED],
-        seconds=round(sum(one.seconds for one in records), 3),
-        started=min((_utc(one.started) for one in records), default=None),
-        last=max((_utc(one.started) for one in records), default=None),
-        ended=max((_utc(one.started, one.seconds) for one in records), default=None),
+        seconds=round(sum(record.seconds for record in records), 3),
+        started=min((_utc(record.started) for record in records), default=None),
+        last=max((_utc(record.started) for record in records), default=None),
+        ended=max((_utc(record.started, record.seconds) for record in records), default=None),
         software={name: tuple(sorted(found)) for name, found in sorted(versions.items())},
     )
 

@@ -112,7 +112,7 @@ def tried_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[TriedValue, ...
         for choice in _open_settings(audit, claims)
         for value, words in choice.values
     ]
-    return tuple(sorted(tried, key=lambda one: not any(cell.changes for cell in one.cells)))
+    return tuple(sorted(tried, key=lambda value: not any(cell.changes for cell in value.cells)))
 
 
 def _tried(choice: _Open, value: SettingValue, words: str) -> TriedValue:
@@ -273,7 +273,7 @@ class _Turn:
     def _place(self) -> int | None:
         """The place of a condition that either side misses, else of the first."""
         own = _beside(self.claim, self.arm).estimates
-        met = [one.met and other.met for one, other in zip(own, self.arm.estimates, strict=False)]
+        met = [mine.met and other.met for mine, other in zip(own, self.arm.estimates, strict=False)]
         missed = [place for place, is_met in enumerate(met) if not is_met]
         return next(iter(missed), 0 if self.arm.estimates else None)
 
@@ -288,7 +288,7 @@ class _Turn:
         noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
         own = _beside(self.claim, self.arm).estimates
         if what.bound is not None and not isinstance(self.arm, AlternativeAnswer):
-            sides = [typical_words(one, what, noun, held) for one in (own[place], shown)]
+            sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
             return f"{sides[first]} → {sides[last]}"
         if not numbers[0]:
             return ""
@@ -369,14 +369,16 @@ def joined(rows: Sequence[ChoiceRow], short: int = 0) -> tuple[ChoiceRow, ...]:
     """
     alike: dict[object, list[ChoiceRow]] = {}
     for row in rows:
-        turned = tuple((one.claim, one.yes, one.n, one.answers) for one in row.effects)
+        turned = tuple(
+            (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
+        )
         alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
     return tuple(_joined(same, short) for same in alike.values())
 
 
 def _joined(same: Sequence[ChoiceRow], short: int) -> ChoiceRow:
     first = same[0]
-    effects = tuple(_shortened(one, short if len(same) == 1 else 2) for one in first.effects)
+    effects = tuple(_shortened(effect, short if len(same) == 1 else 2) for effect in first.effects)
     names = dict.fromkeys(row.words for row in same)
     own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
     update = {

@@ -86,7 +86,7 @@ class ClaimText(Context):
             return noun, held
         read = _read_by(check, estimate.measurement)
         others = [_read_by(other, estimate.measurement) for other in self.checks]
-        placed = check.sides is not None and len({one.measurement for one in check.sides}) == 1
+        placed = check.sides is not None and len({side.measurement for side in check.sides}) == 1
         if read is not None and len([*filter(None, others)]) > 1 and not placed:
             places = self._places(check, read)
             noun += f" ({', '.join(places)})" if places else ""
@@ -133,7 +133,7 @@ class ClaimText(Context):
         """The settings that the claim itself sets, each with its value."""
         experiment = self.claim.experiment
         varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
-        return [self.namer.varied(experiment, one) for one in varied]
+        return [self.namer.varied(experiment, setting) for setting in varied]
 
     def lacks(self, ablation: AblationAnswer) -> str:
         """Return what an ablation lacks."""
@@ -151,8 +151,8 @@ class ClaimText(Context):
 
     def where(self, arm: ArmAnswer) -> str:
         """Return where an arm ran that does not share the settings of the claim's runs."""
-        written = [one for _, one in self.claim.arms() if not isinstance(one, str)]
-        specs = {**self.audit.arms, **{one.name: one for one in written}}
+        written = [arm for _, arm in self.claim.arms() if not isinstance(arm, str)]
+        specs = {**self.audit.arms, **{arm.name: arm for arm in written}}
         spec = specs.get(arm.name)
         experiment = None if spec is None else spec.experiment
         if experiment is None or experiment == self.claim.experiment:

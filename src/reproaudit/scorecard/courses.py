@@ -41,6 +41,7 @@ from reproaudit.judge.readings import Panel
 from reproaudit.lazy import np
 from reproaudit.records import CellStatus
 from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.rows import shares_settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -201,7 +202,9 @@ def _arms(
     text = subject.text
     namer = text.namer
     base = panel.under(panel.bundles.arms[answer.base.name])
-    side = next((one for one in answer.sides or () if one.name != answer.base.name), None)
+    side = next(
+        (reading for reading in answer.sides or () if reading.name != answer.base.name), None
+    )
     own = "runs"
     if side is not None and answer.base.varied is not None:
         own = text.arm(answer.base)
@@ -216,11 +219,11 @@ def _arms(
             beside = _panel_of(side.name, smaller)
         if beside is not None:
             yield "side", beside.base, beside, called
-    for control in answer.controls[:MOST_CONTROLS]:
-        yield "control", base.bundles.arms[control.name], base, namer.arm(control.name)
-    if answer.positive_control is not None:
-        name = answer.positive_control.name
-        yield "positive", base.bundles.arms[name], base, namer.arm(name)
+    yield from (
+        (role, base.bundles.arms[name], base, namer.arm(name))
+        for role, name in _beside(answer)
+        if shares_settings(base.bundles.arms[name], base.base)
+    )
     if subject.check.group is not None:
         yield (
             "reference",
@@ -228,6 +231,14 @@ def _arms(
             base,
             namer.arm(subject.check.group),
         )
+
+
+def _beside(answer: ClaimAnswer) -> Iterator[tuple[LineRole, str]]:
+    """The controls, and what has to succeed; those that ran under other settings are not drawn."""
+    for control in answer.controls[:MOST_CONTROLS]:
+        yield "control", control.name
+    if answer.positive_control is not None:
+        yield "positive", answer.positive_control.name
 
 
 def _panel_of(name: str, panel: Panel | None) -> Panel | None:
@@ -417,7 +428,11 @@ def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
         return
     if isinstance(check, ScalesLike) and at.min() > 0 and values.min() > 0:
         line = np.polyfit(np.log(at), np.log(values), 1)
-        yield fitted[role], x, [float(f"{one:.4g}") for one in np.exp(np.polyval(line, np.log(at)))]
+        yield (
+            fitted[role],
+            x,
+            [float(f"{height:.4g}") for height in np.exp(np.polyval(line, np.log(at)))],
+        )
     if isinstance(check, GrowsLike):
         late = at >= max(at[0] + check.late * (at[-1] - at[0]), at[at > 0].min())
         law = np.log(at[late]) if check.exponent is None else at[late] ** check.exponent
@@ -425,12 +440,12 @@ def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
         yield (
             fitted[role],
             at[late].tolist(),
-            [float(f"{one:.4g}") for one in np.polyval(line, law)],
+            [float(f"{height:.4g}") for height in np.polyval(line, law)],
         )
 
 
 def _typical(fits: Sequence[Course]) -> Sequence[Course]:
-    """Of the fits to several runs, the one with the middle rise."""
+    """The fit with the middle rise among those to several runs."""
     ordered = sorted(fits, key=lambda fit: fit[2][-1] - fit[2][0])
     return ordered[len(ordered) // 2 :][:1]
 

@@ -32,8 +32,13 @@ def answer_words(claim: ClaimText) -> AnswerWords:
 
 
 def _runs(claim: ClaimText) -> str:
-    """How many runs say yes, with the 90 % interval of the share that would; others apart."""
+    """How many runs say yes, with the 90 % interval of the share that would; others apart.
+
+    A claim that depends has the counts of both sides.
+    """
     base = claim.base
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return cores_of(claim)[-2]
     if not base.valid:
         return count_words(base) if base.n else "none"
     yes, n = read_runs(base)
@@ -54,7 +59,7 @@ def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:
     if parts := [*_parts(claim)]:
         yield "Without", f"{'; '.join(parts)}."
     if reported := claim.claim.reported:
-        yield "Reported", "; ".join(f"{one.says} ({one.locator})" for one in reported)
+        yield "Reported", "; ".join(f"{number.says} ({number.locator})" for number in reported)
     if trained := [*_trained(claim)]:
         yield "Training", f"loss {'; '.join(trained)}."
 
@@ -76,7 +81,7 @@ def _alike(claim: ClaimText) -> Iterator[str]:
     """What runs have in common, what was not measured alike, and what has nothing to compare."""
     base = claim.base
     said = [reason.alike for reason in claim.answer.reasons]
-    yield from (not_alike(one, claim) for one in claim.answer.not_alike if one not in said)
+    yield from (not_alike(pair, claim) for pair in claim.answer.not_alike if pair not in said)
     if base.equal:
         yield "the same in every run"
     if base.copies:

@@ -132,7 +132,7 @@ def _level_words(
 ) -> str:
     """Coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
     parts = [
-        f"{word} at {listed([_place(one, counts=counts) for one in same])}"
+        f"{word} at {listed([_place(grade, counts=counts) for grade in same])}"
         for word, same in at.items()
     ]
     return ", ".join(parts).replace(" at ", f" at {claim.symbol} = ", 1)
@@ -375,7 +375,7 @@ def other_readings(
     for reading in claim.answer.readings:
         if reading.answer in told or reading.name in named:
             continue
-        missed = next((one for one in reading.estimates if not one.met), None)
+        missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
         number = "" if missed is None else figure_of(missed, claim.number_of(missed))
         figure = f" ({number})" if number and figures else ""
         value = claim.stated_value(reading) if places else claim.arm(reading)

@@ -46,12 +46,31 @@ def read_opening(file: Path) -> Opening | None:
         data = from_json(first, allow_partial=True)
     except (OSError, ValueError):
         return None
-    names = ("schema_version", "slug", "tier", "inputs", "head", "rows")
-    if not isinstance(data, dict) or not all(name in data for name in names):
-        return None  # of another version, or its head is longer
-    if data["schema_version"] != 5:
-        return None
-    return Opening(data["slug"], data["tier"], data["inputs"], data["head"])
+    return (
+        Opening(data["slug"], data["tier"], data["inputs"], data["head"]) if _fits(data) else None
+    )
+
+
+def _fits(data: Any) -> bool:
+    """Whether what was read has what an opening needs: not so of another version, or a longer head.
+
+    A file may come from anywhere, and no model has looked at it.
+    """
+    try:
+        head = data["head"]
+        counts = [*head["counts"]["paper"].values(), head["documented"]["card"]]
+        marks = [line["outcome"] + line["mark"] for line in head["claims"]]
+        texts = [data["slug"], data["tier"], head["title"], head["byline"], *marks]
+        texts += data["inputs"].keys()
+        whole = "rows" in data and isinstance(head["documented"]["of"], int)
+    except (KeyError, TypeError, AttributeError):
+        return False
+    right = all(isinstance(count, int) for count in counts)
+    return whole and right and data["schema_version"] == 5 and all(map(_is_text, texts))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def digest_of_file(file: Path) -> str:

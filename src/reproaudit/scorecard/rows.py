@@ -128,7 +128,7 @@ def _beside(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
             there = panel.under(planned)
             arms = shown if reading is answer.base else (*_arms(there),)
             for arm in arms:
-                if _shares(there.bundles.arms[arm.name], planned):
+                if shares_settings(there.bundles.arms[arm.name], planned):
                     placed.add(arm.name)
                     yield _Put(headline, arm, reading.name)
                     yield from _at_levels(there, arm, reading.name)
@@ -143,8 +143,8 @@ def _arms(panel: Panel) -> Iterator[ArmAnswer]:
         yield from (ArmAnswer(**panel.headline(arm).fields()) for arm in panel.having(role))
 
 
-def _shares(planned: PlannedArm, reading: PlannedArm) -> bool:
-    """Whether an arm ran under a reading's settings, but for those that make it another arm."""
+def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
+    """Tell whether an arm ran under a reading's settings, but for those that make it another."""
     merged = {**reading.overrides, **planned.overrides}
     return planned.experiment == reading.experiment and merged == dict(planned.overrides)
 

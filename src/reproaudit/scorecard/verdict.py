@@ -172,7 +172,7 @@ def words_in(head: Head) -> int:
         *head.verdict,
         "" if note is None else f"{note.text} opinion of {note.by}, {note.as_of}",
         *(f"{line.mark} {line.title} {line.text}" for line in head.own),
-        *(f"{one.words} {one.value} → {listed(one.others)} {one.scale}" for one in head.choices),
+        *(f"{row.words} {row.value} → {listed(row.others)} {row.scale}" for row in head.choices),
         *(effect.text for choice in head.choices for effect in choice.effects),
         head.questions_title,
         *(question.text for question in head.questions),
@@ -185,7 +185,9 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     names = ", ".join(name.split()[-1] for name in paper.authors)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
-    lines = [line_of(one, judged.by_claim[one.answer.id], most) for one in in_order(judged.texts)]
+    lines = [
+        line_of(text, judged.by_claim[text.answer.id], most) for text in in_order(judged.texts)
+    ]
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     return Head(
@@ -207,7 +209,7 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         ours=" ".join(_ours(judged)),
         documented=documented_in(judged.audit, judged.reviews),
         measured_by="" if judged.origin is None else judged.origin.who,
-        no_guess_varied=_has_guesses(judged) and not any(one.cells for one in judged.tried),
+        no_guess_varied=_has_guesses(judged) and not any(value.cells for value in judged.tried),
         fold=_fold(judged.texts),
     )
 
@@ -217,7 +219,7 @@ def _of_whom(judged: Judged, *, own_alone: bool) -> list[ChoiceRow]:
     own = {text.answer.id for text in judged.own}
     rows = []
     for row in judged.choices:
-        kept = tuple(one for one in row.effects if one.claim in own or not own_alone)
+        kept = tuple(effect for effect in row.effects if effect.claim in own or not own_alone)
         rows += [row.model_copy(update={"effects": kept})] if kept else []
     return rows
 

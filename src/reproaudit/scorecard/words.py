@@ -36,18 +36,6 @@ from reproaudit.formats.verdict import (
 )
 from reproaudit.stats.binomial import Decision
 
-SOURCES: Mapping[Source, str] = {
-    Source.PAPER: "in the paper",
-    Source.CARD: "on its card",
-    Source.AUTHORS_CODE: "in the code",
-    Source.REVIEWS: "in reviews",
-    Source.REPRODUCTION: "in a reproduction",
-    Source.DERIVED: "derived",
-    Source.RECALLED: "from memory",
-    Source.ASSUMPTION: "assumed",
-}
-"""Where a value is stated."""
-
 PLACES: Mapping[Source, str] = {
     Source.PAPER: "paper",
     Source.CARD: "card",
@@ -65,21 +53,15 @@ def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
     """Return every source that states a value of a setting: code, card."""
     also = [other.source for other in setting.readings if other.value == value]
     also += [other.source for other in setting.also_at if value == setting.value]
-    return ", ".join(dict.fromkeys(PLACES[one] for one in (source, *also)))
+    return ", ".join(dict.fromkeys(PLACES[place] for place in (source, *also)))
 
 
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def against(typical: str, one: Estimate, what: Number) -> str:
-    """Return a condition's runs, in words already, against its bound."""
-    verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
-    return f"{typical}; {bound_of(one, what)} {verb}"
-
-
-def bound_of(one: Estimate, what: Number) -> str:
+def bound_of(estimate: Estimate, what: Number) -> str:
     """Return a condition's bound in words."""
-    limit = one.limit
+    limit = estimate.limit
     asked = what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
@@ -90,7 +72,11 @@ def bound_of(one: Estimate, what: Number) -> str:
     if asked is not None:
         return asked
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = f"{stated(100 * limit.at)} %" if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
+    at = (
+        f"{stated(100 * limit.at)} %"
+        if _in_percent(estimate, what)
+        else f"{stated(limit.at)}{fold}"
+    )
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
@@ -100,40 +86,44 @@ def _either_way(margin: float) -> str:
 
 
 def typical_words(
-    one: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
+    estimate: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
 ) -> str:
     """Return a condition's typical run, and the worst if wanted, or its mean, in words.
 
     Runs that miss a bound which the typical one meets are named in any case.
 
     Args:
-        one: the condition.
+        estimate: the condition.
         what: which of its kind's numbers it is on.
         noun: what the number is of.
         reference: what it is held against, where that is another quantity.
         with_worst: whether the worst run is named where it meets the bound, too.
     """
     called = called_of(what, noun)
-    if one.mean is not None:
-        mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        some = f" of {of(len(one.values) - one.apart, len(one.values))}" if one.apart else ""
+    if estimate.mean is not None:
+        mean, low, high = (apart(value, estimate.limit.at, 3) for value in estimate.mean)
+        some = (
+            f" of {of(len(estimate.values) - estimate.apart, len(estimate.values))}"
+            if estimate.apart
+            else ""
+        )
         return f"{called} {mean} on average{some} [{low}, {high}]"
-    if one.median is None or one.worst is None:
+    if estimate.median is None or estimate.worst is None:
         return what.never.format(noun=noun)
     template = what.says
-    typical = one.median
-    worst = one.worst
-    far = far_of(one)
+    typical = estimate.median
+    worst = estimate.worst
+    far = far_of(estimate)
     if what.inverse is not None and 0 < min(typical, worst) <= max(typical, worst) < 1:
         template = what.inverse
         typical, worst = 1 / typical, 1 / worst
         far = tuple(1 / number for number in far)
-    usual, last = (written(one, what, value) for value in (typical, worst))
+    usual, last = (written(estimate, what, value) for value in (typical, worst))
     aside = f", worst run {last}" if with_worst and usual != last else ""
     if far:
-        numbers = several([written(one, what, number) for number in far], MOST_FAR)
-        aside = f", but {numbers} in {of(len(far), _read(one))}"
-    aside = f"{_beyond(one, what)}{aside}{_without_number(one)}"
+        numbers = several([written(estimate, what, number) for number in far], MOST_FAR)
+        aside = f", but {numbers} in {of(len(far), _read(estimate))}"
+    aside = f"{_beyond(estimate, what)}{aside}{_without_number(estimate)}"
     return template.format(noun=called, typical=usual, worst=aside, reference=reference)
 
 
@@ -146,74 +136,74 @@ MOST_FAR = 4
 """The most runs far off whose numbers are written; more are counted."""
 
 
-def far_of(one: Estimate) -> tuple[float, ...]:
+def far_of(estimate: Estimate) -> tuple[float, ...]:
     """Return the numbers that miss a bound which the typical run meets, the farthest first."""
-    if one.median is None or not one.limit.met_by(one.median):
+    if estimate.median is None or not estimate.limit.met_by(estimate.median):
         return ()
-    pairs = zip(one.values, one.holds, strict=True)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
     far = [value for value, holds in pairs if value is not None and holds is False]
-    far = [value for value in far if not one.limit.met_by(value)]
-    return tuple(sorted(far, key=one.limit.distance, reverse=True))
+    far = [value for value in far if not estimate.limit.met_by(value)]
+    return tuple(sorted(far, key=estimate.limit.distance, reverse=True))
 
 
 NOTED_BEYOND = 0.01
 """How far a number must lie beyond what it should not exceed for a page to say so."""
 
 
-def _beyond(one: Estimate, what: Number) -> str:
+def _beyond(estimate: Estimate, what: Number) -> str:
     """In how many runs a number lies beyond what it should not exceed; '' if in none."""
-    beyond = sum(value > 1 + NOTED_BEYOND for value in one.numbers)
+    beyond = sum(value > 1 + NOTED_BEYOND for value in estimate.numbers)
     if what.beyond is None or not beyond:
         return ""
-    return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
+    return f", beyond {what.beyond} in {of(beyond, len(estimate.numbers))}"
 
 
-def _without_number(one: Estimate) -> str:
+def _without_number(estimate: Estimate) -> str:
     """How many runs that say yes or no have no number, and so no part in what is typical."""
-    pairs = zip(one.values, one.holds, strict=True)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
     without = sum(value is None and holds is not None for value, holds in pairs)
-    return f", none in {of(without, _read(one))}" if without else ""
+    return f", none in {of(without, _read(estimate))}" if without else ""
 
 
-def _read(one: Estimate) -> int:
+def _read(estimate: Estimate) -> int:
     """How many runs can be held against a bound."""
-    return sum(holds is not None for holds in one.holds)
+    return sum(holds is not None for holds in estimate.holds)
 
 
-def asked(one: Estimate, what: Number) -> str:
+def asked(estimate: Estimate, what: Number) -> str:
     """Return a condition's bound with whose it is: we allow 0.1; above 1 asked."""
-    verb = "allow" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
-    if one.limit.origin is Provenance.OURS:
-        return f"we {verb} {bound_of(one, what)}"
-    return f"{bound_of(one, what)} {'allowed' if verb == 'allow' else 'asked'}"
+    verb = "allow" if estimate.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if estimate.limit.origin is Provenance.OURS:
+        return f"we {verb} {bound_of(estimate, what)}"
+    return f"{bound_of(estimate, what)} {'allowed' if verb == 'allow' else 'asked'}"
 
 
-def figure_of(one: Estimate, what: Number) -> str:
+def figure_of(estimate: Estimate, what: Number) -> str:
     """Return the typical run's number alone, in words; '' where there is none that says it."""
-    if one.median is None or what.bound is not None:
+    if estimate.median is None or what.bound is not None:
         return ""
-    return written(one, what, one.median)
+    return written(estimate, what, estimate.median)
 
 
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
 """What follows a factor."""
 
 
-def at_limit(one: Estimate, value: float) -> str:
-    """Return 'at least ' or 'at most ' before a run's number of which a limit alone is known."""
-    known = one.known(value)
+def _at_limit(estimate: Estimate, value: float) -> str:
+    """'at least ' or 'at most ' before a run's number of which a limit alone is known."""
+    known = estimate.known(value)
     return "" if known is None else f"{known} "
 
 
-def written(one: Estimate, what: Number, value: float) -> str:
+def written(estimate: Estimate, what: Number, value: float) -> str:
     """Return a run's number in its form, with digits enough to differ from its bound."""
-    return f"{at_limit(one, value)}{_in_form(one, what, value)}"
+    return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
 
 
-def _in_form(one: Estimate, what: Number, value: float) -> str:
+def _in_form(estimate: Estimate, what: Number, value: float) -> str:
     form = what.form
-    level = one.limit.level
-    if _in_percent(one, what):
+    level = estimate.limit.level
+    if _in_percent(estimate, what):
         return f"{apart(100 * value, 100 * level)} %"
     if form is Form.ROUNDED:
         return number(value)
@@ -222,9 +212,9 @@ def _in_form(one: Estimate, what: Number, value: float) -> str:
     return apart(value, level)
 
 
-def _in_percent(one: Estimate, what: Number) -> bool:
+def _in_percent(estimate: Estimate, what: Number) -> bool:
     form = what.form
-    return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
+    return form is Form.PERCENT or (form is Form.SHARE and abs(estimate.limit.level) < 0.1)
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -235,9 +225,9 @@ def read_runs(arm: ArmAnswer) -> tuple[int, int]:
 
     Where a mean decides, a run that lies outside counts as one that does not meet it.
     """
-    if all(one.mean is None for one in arm.estimates):
+    if all(estimate.mean is None for estimate in arm.estimates):
         return arm.yes, arm.valid
-    inside = zip(*(one.holds for one in arm.estimates), strict=True)
+    inside = zip(*(estimate.holds for estimate in arm.estimates), strict=True)
     return sum(all(run) for run in inside), arm.valid
 
 
@@ -273,40 +263,30 @@ class Context:
         """Return what a page calls a setting."""
         return self.namer.setting(self.claim.experiment, name)
 
-    def arm(self, one: ArmAnswer) -> str:
+    def arm(self, answer: ArmAnswer) -> str:
         """Return what a page calls an arm."""
-        if one.varied is None:
-            return self.namer.arm(one.name)
-        return self.namer.varied(self.claim.experiment, one.varied)
+        if answer.varied is None:
+            return self.namer.arm(answer.name)
+        return self.namer.varied(self.claim.experiment, answer.varied)
 
     def noun(self, measurement: str) -> str:
         """Return what a page calls a measurement."""
         return self.namer.noun(self.claim.experiment, measurement)
 
-    def number_of(self, one: Estimate) -> Number:
+    def number_of(self, estimate: Estimate) -> Number:
         """Return which of its kind's numbers a condition of the headline is on."""
-        return one.number_of(self.claim.headline[one.check])
+        return estimate.number_of(self.claim.headline[estimate.check])
 
     def arm_of(self, reason: Reason) -> ArmAnswer:
         """Return the arm that a reason is about; the claim's own runs if it names none."""
         if not reason.arm:
             return self.answer.base
-        return next(one for one in self.answer.arms() if one.name == reason.arm)
+        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
 
     def estimate_of(self, reason: Reason) -> Estimate:
         """Return the condition that a reason is about."""
         return self.answer.base.estimates[reason.place]
 
-
-AT_REDUCED_SCALE = ", reduced scale"
-"""What is said of an alternative of a lower tier than the page's."""
-
-COMMON: Mapping[ReasonKind, str] = {
-    ReasonKind.GUESS_NOT_SETTLED: "guesses that no run settles, listed under Unstated choices",
-    ReasonKind.SCALE: "reduced scale",
-    ReasonKind.RUNS: "the small number of runs",
-}
-"""A reason in words that fit every claim, for a page that says it once."""
 
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.DIVERGES: "diverges without",
@@ -330,7 +310,7 @@ def words(reason: Reason, context: Context) -> str:
         runs=counted(reason.runs, "run"),
         what=reason.what,
         noun=context.noun(reason.what),
-        settings=listed([context.setting(one) for one in reason.settings]),
+        settings=listed([context.setting(name) for name in reason.settings]),
         bound=stated(reason.bound),
         stated=stated(reason.stated),
         tier=context.tier,
@@ -354,16 +334,16 @@ def _apart_words(base: ArmAnswer) -> str:
     return "".join(f", {count} {how}" for count, how in counts if count)
 
 
-def _bound_words(one: Estimate) -> str:
-    what = "margin" if one.limit.side is Side.WITHIN else "bound"
-    return f"{'our' if one.limit.origin is Provenance.OURS else 'the'} {what}"
+def _bound_words(estimate: Estimate) -> str:
+    what = "margin" if estimate.limit.side is Side.WITHIN else "bound"
+    return f"{'our' if estimate.limit.origin is Provenance.OURS else 'the'} {what}"
 
 
-def _sides_words(one: Estimate, joins: str) -> str:
+def _sides_words(estimate: Estimate, joins: str) -> str:
     """Both sides of a bound, joined by and or or."""
-    if one.limit.side is Side.WITHIN:
-        return f"within {_bound_words(one)} {joins} beyond it"
-    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(one)}"
+    if estimate.limit.side is Side.WITHIN:
+        return f"within {_bound_words(estimate)} {joins} beyond it"
+    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
 def _straddles(reason: Reason, context: Context) -> str:
@@ -371,23 +351,23 @@ def _straddles(reason: Reason, context: Context) -> str:
     return straddling(context.estimate_of(reason), _apart_words(base))
 
 
-def straddling(one: Estimate, apart_runs: str = "") -> str:
+def straddling(estimate: Estimate, apart_runs: str = "") -> str:
     """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
-    pairs = zip(one.values, one.holds, strict=True)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
     aside = f", {none} without a number" if none else ""
     aside = f"{aside}{apart_runs}"
     if not numbers:
-        return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
+        return f"{estimate.holds.count(True)} runs meet {_bound_words(estimate)}{aside}"
     ends = (min(numbers), max(numbers))
-    return f"runs lie {_sides_words(one, 'and')} ({_range_words(one, ends)}{aside})"
+    return f"runs lie {_sides_words(estimate, 'and')} ({_range_words(estimate, ends)}{aside})"
 
 
-def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
+def _range_words(estimate: Estimate, ends: tuple[float, float]) -> str:
     """A range against a bound: 0.86 to 1.1 against 1; of a margin against its two ends."""
-    limit = one.limit
+    limit = estimate.limit
     low, high = (apart(end, limit.level) for end in ends)
     bounds = limit.accepted if limit.side is Side.WITHIN else (limit.at,)
     return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
@@ -397,12 +377,12 @@ def _mean_open(reason: Reason, context: Context) -> str:
     return open_mean(context.estimate_of(reason))
 
 
-def open_mean(one: Estimate) -> str:
+def open_mean(estimate: Estimate) -> str:
     """Return the interval of a mean, and the bound that lies in it."""
-    if one.mean is None:
+    if estimate.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
-    said = _range_words(one, one.mean[1:])
-    return f"the mean may lie {_sides_words(one, 'or')} ({said})"
+    said = _range_words(estimate, estimate.mean[1:])
+    return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
 
 
 def _groups_open(reason: Reason, context: Context) -> str:
@@ -412,9 +392,9 @@ def _groups_open(reason: Reason, context: Context) -> str:
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
-    one = context.arm_of(reason).estimates[reason.place]
-    noun = context.namer.noun(context.claim.experiment, one.measurement)
-    bound = stated(one.limit.at)
+    estimate = context.arm_of(reason).estimates[reason.place]
+    noun = context.namer.noun(context.claim.experiment, estimate.measurement)
+    bound = stated(estimate.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
@@ -427,8 +407,8 @@ RELAXED: Mapping[Decision, str] = {
 
 
 def _near(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
-    bound = bound_of(one, context.number_of(one))
+    estimate = context.estimate_of(reason)
+    bound = bound_of(estimate, context.number_of(estimate))
     leads = RELAXED[context.arm_of(reason).relaxed]
     return f"near our bound: {stated(reason.bound)} {leads}, and {bound} is asked"
 
@@ -486,9 +466,9 @@ def _voids(reason: Reason, context: Context) -> str:
         return "runs say neither yes nor no"
     runs = of(reason.runs, context.arm_of(reason).n)
     said = void_words(reason.void, reason.what, runs, reason.found, context)
-    if reason.arm in {one.name for one in context.answer.controls}:
+    if reason.arm in {arm.name for arm in context.answer.controls}:
         return f"the control ({context.namer.arm(reason.arm)}): {said}"
-    if reason.arm in {one.name for one in context.answer.readings}:
+    if reason.arm in {arm.name for arm in context.answer.readings}:
         return f"with {context.arm(context.arm_of(reason))}: {said}"
     return said
 
@@ -503,12 +483,12 @@ _NOT_ALIKE: Mapping[Unlike, str] = {
 }
 
 
-def not_alike(one: NotAlike, context: Context) -> str:
+def not_alike(alike: NotAlike, context: Context) -> str:
     """Return what was not measured alike, as a page says it."""
     own = "the claim's runs"
-    arms = [own if name == OWN else context.namer.arm(name) for name in one.arms]
-    noun = context.noun(one.measurement)
-    return _NOT_ALIKE[one.how].format(noun=noun, arms=arms, ends=one.ends)
+    arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
+    noun = context.noun(alike.measurement)
+    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends)
 
 
 def _let_pass(reason: Reason, context: Context) -> str:
@@ -521,7 +501,7 @@ def _all_diverged(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
     too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
-    guessed = f"; guessed: {several([context.setting(one) for one in reason.settings], 3)}"
+    guessed = f"; guessed: {several([context.setting(name) for name in reason.settings], 3)}"
     said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
     return said + (guessed if reason.settings else "")
 
@@ -534,13 +514,18 @@ def _unfinished(reason: Reason, context: Context) -> str:
 
 
 def _mean_alone(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
-    inside = of(sum(map(bool, one.holds)), len(one.holds))
-    no = [value for value, holds in zip(one.values, one.holds, strict=True) if holds is False]
-    refuted = sum(value is not None and one.limit.met_by(value) for value in no)
+    estimate = context.estimate_of(reason)
+    inside = of(sum(map(bool, estimate.holds)), len(estimate.holds))
+    no = [
+        value
+        for value, holds in zip(estimate.values, estimate.holds, strict=True)
+        if holds is False
+    ]
+    refuted = sum(value is not None and estimate.limit.met_by(value) for value in no)
     if refuted:
-        why = context.number_of(one).refuted
-        return f"the mean meets {_bound_words(one)}, but in {of(refuted, len(one.holds))} {why}"
+        why = context.number_of(estimate).refuted
+        some = of(refuted, len(estimate.holds))
+        return f"the mean meets {_bound_words(estimate)}, but in {some} {why}"
     return f"the mean lies inside the margin, but only {inside} runs do"
 
 
@@ -553,9 +538,9 @@ _AT_LEVELS: Mapping[Answer, str] = {
 
 def _levels(_reason: Reason, context: Context) -> str:
     at: dict[str, list[str]] = {}
-    for one in context.answer.grades:
-        if one.at is not None and context.claim.grade and one.at in context.claim.grade.primary:
-            at.setdefault(_AT_LEVELS.get(one.answer, "is open at"), []).append(at_words(one.at))
+    for grade in context.answer.grades:
+        if grade.at is not None and context.claim.grade and grade.at in context.claim.grade.primary:
+            at.setdefault(_AT_LEVELS.get(grade.answer, "is open at"), []).append(at_words(grade.at))
     symbol = context.claim.grade.symbol if context.claim.grade else ""
     return "it " + ", ".join(f"{said} {symbol} = {listed(places)}" for said, places in at.items())
 

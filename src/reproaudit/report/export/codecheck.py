@@ -53,7 +53,7 @@ def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
             f"--author-orcid: found {len(given)} for {len(names)} authors; expected one for each, "
             "in their order; '' for an author without."
         )
-    orcids = [one or None for one in given]
+    orcids = [orcid or None for orcid in given]
     return _named([clean(name) for name in names], orcids, "--author-orcid")
 
 
@@ -67,7 +67,7 @@ def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> l
 
 def _missing(said: Mapping[str, Any], signed: ExportRequest) -> list[str]:
     """Return what version 2.0 requires and nobody has said, with the way to say it."""
-    without = [one["name"] for one in said["paper"]["authors"] if "ORCID" not in one]
+    without = [author["name"] for author in said["paper"]["authors"] if "ORCID" not in author]
     missing = []
     if signed.certificate is None:
         missing.append("the register's number (--certificate 2026-001)")

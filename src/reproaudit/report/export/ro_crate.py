@@ -149,13 +149,13 @@ def _article(paper: Paper) -> Iterator[Entity]:
     ]
     values = [
         _entity(
-            f"#{one.scheme.lower()}",
+            f"#{identifier.scheme.lower()}",
             "PropertyValue",
-            propertyID=one.scheme,
-            value=one.value,
-            url=one.url,
+            propertyID=identifier.scheme,
+            value=identifier.value,
+            url=identifier.url,
         )
-        for one in known
+        for identifier in known
     ]
     article = _entity(
         known[0].url if known else "#paper",
@@ -168,7 +168,7 @@ def _article(paper: Paper) -> Iterator[Entity]:
     if known:
         article["identifier"] = _each(value["@id"] for value in values)
         if len(known) > 1:
-            article["sameAs"] = _each(one.url for one in known[1:])
+            article["sameAs"] = _each(identifier.url for identifier in known[1:])
     yield article
     yield _entity("#venue", "CreativeWork", name=clean(paper.venue))
     yield from authors
