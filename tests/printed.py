@@ -27,6 +27,11 @@ class Node:
         said = (child if isinstance(child, str) else child.text for child in self.children)
         return "".join(said)
 
+    @property
+    def own_text(self) -> str:
+        """What is written in it outside of other elements."""
+        return "".join(child for child in self.children if isinstance(child, str))
+
     def all(self, tag: str, **attributes: str) -> Iterator[Node]:
         """Yield the elements of a tag inside this one; `class_` is one of the classes."""
         for child in self.children:
@@ -156,7 +161,10 @@ NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it is printed: its value, and how far rounding may have moved it."""
+    """A number as it is printed: its value, and how far rounding may have moved it.
+
+    What is measured has two digits at least; one digit alone is exact.
+    """
 
     text: str
     value: float
@@ -184,7 +192,7 @@ def _printed(match: re.Match[str]) -> Printed:
     scale = 10.0 ** int(power.translate(_PLAIN) or "0")
     digits = written.replace(",", "")
     _, _, decimals = digits.partition(".")
-    half = 0.5 * 10.0 ** -len(decimals)
+    half = 0.5 * 10.0 ** -len(decimals) if len(digits.lstrip("-")) > 1 else 0.0
     if not decimals and len(digits.lstrip("-")) > 3:
         zeros = len(digits) - len(digits.rstrip("0"))
         half = 0.5 * 10.0 ** min(zeros, len(digits.lstrip("-")) - 2)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -72,6 +72,7 @@ class Tally:
     """One condition over the runs of one arm, at one coordinate.
 
     Attributes:
+        role: of the check: decides, further (what else is said), or stricter.
         place: of the condition among those of its claim.
         words: what a page may call the arm; one of these is in its label.
         at: the coordinate as a page says it; empty without one.
@@ -85,7 +86,7 @@ class Tally:
     estimate: Estimate | None
     claim: Claim
     blind: bool
-    decides: bool
+    role: str
 
     @cached_property
     def said(self) -> list[bool | None]:
@@ -191,14 +192,12 @@ class Tally:
         spread = math.sqrt(math.fsum((v - middle) ** 2 for v in placed) / (len(placed) - 1))
         half = float(stdtrit(len(placed) - 1, 0.95)) * spread / math.sqrt(len(placed))
         ends = (middle, middle - half, middle + half)
-        return (
-            (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if one.log else ends
-        )
+        return (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if one.log else ends
 
     @cached_property
     def decisions(self) -> tuple[str, ...]:
         """What a page may call it: one word, two where fewer runs than asked have a mean."""
-        if self.blind and self.decides:
+        if self.blind and self.role == "decides":
             return ("tells nothing",)
         if not self.n:
             return ("void",)
@@ -309,6 +308,7 @@ class Sheet:
             found[name].numbers += self._lengths(tallies)
             found[name].pairs |= {count for count, _ in self.sides(name)}
             found[name].numbers += self._beside(name)
+            found[name].numbers += _numbers_of(self.claims[name].model_dump(mode="json"))
         return found
 
     def _lengths(self, tallies: Sequence[Tally]) -> set[float]:
@@ -370,14 +370,15 @@ class Sheet:
             answer = ArmAnswer(**JudgedArm((there.at(arm, at),)).fields())
             for key, estimate in _conditions(claim.headline, answer):
                 place = places.setdefault((0, *key), len(places))
-                yield self._tally(claim, place, arm, at, answer, estimate, True)
+                yield self._tally(claim, place, arm, at, answer, estimate, "decides")
         own = [one for one in put if one[1].role in OWN_ROLES and one[2] == levels[0]]
         for group, check in enumerate((*claim.support, *claim.notes), 1):
+            role = "further" if group <= len(claim.support) else "stricter"
             for there, arm, _ in own:
                 answer = answer_to_check(there.bundles, check, arm)
                 for key, estimate in _conditions([check], answer):
                     place = places.setdefault((group, *key), len(places))
-                    yield self._tally(claim, place, arm, None, answer, estimate, False)
+                    yield self._tally(claim, place, arm, None, answer, estimate, role)
 
     def _guessed(
         self, claim: Claim, tier: Any, records: Records, levels: Sequence[Any]
@@ -395,13 +396,13 @@ class Sheet:
         at: Any,
         arm: ArmAnswer,
         estimate: Estimate | None,
-        decides: bool,
+        role: str,
     ) -> Tally:
         grade = claim.grade
         symbol = "" if grade is None or at is None else f"{grade.symbol} = {value_text(at)}"
         blind = self._is_blind(claim, planned, at)
         words = tuple(self._words(claim, planned))
-        return Tally(place, planned, words, symbol, arm, estimate, claim, blind, decides)
+        return Tally(place, planned, words, symbol, arm, estimate, claim, blind, role)
 
     def _is_blind(self, claim: Claim, planned: PlannedArm, at: Any) -> bool:
         answer = self.answered[claim.id.partition(".")[2]]
@@ -500,6 +501,15 @@ def _strings(data: Any) -> Iterator[str]:
             yield text.replace("_", " ")
 
 
+def _numbers_of(data: Any) -> Iterator[float]:
+    """Yield every number that is written in a claim."""
+    if isinstance(data, dict | list):
+        values = data.values() if isinstance(data, dict) else data
+        yield from (number for at in values for number in _numbers_of(at))
+    elif isinstance(data, int | float):
+        yield float(data)
+
+
 class Known:
     """The counts and numbers that a sentence on a claim may have."""
 
@@ -515,7 +525,8 @@ class Known:
     def _count(self, tally: Tally) -> None:
         runs = len(tally.said)
         self.pairs |= {(tally.yes, tally.n), (tally.yes, runs), (tally.n - tally.yes, runs)}
-        self.pairs |= {(len(tally.far), tally.n)}
+        read = 0 if tally.estimate is None else sum(met is not None for met in tally.estimate.holds)
+        self.pairs |= {(len(tally.far), tally.n), (len(tally.far), read)}
         diverged = sum(run.diverged for run in tally.arm.runs)
         self.pairs |= {(diverged, tally.n), (diverged, runs)}
         voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
@@ -537,6 +548,7 @@ class Known:
         self.numbers += [limit.zero + away / 2, limit.zero + 2 * away, limit.at**2, limit.at**0.5]
         if not tally.values:
             return
+        self.pairs.add((sum(value > 1.01 for value in tally.values), len(tally.values)))
         numbers = [tally.typical or 0.0, tally.farthest or 0.0, *tally.far]
         numbers += [min(tally.values), max(tally.values), *(tally.mean or ())]
         self.numbers += [*numbers, *(1 / number for number in numbers if number)]

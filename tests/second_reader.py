@@ -27,7 +27,7 @@ from recount import OWN_ROLES, PAIR, Sheet, Tally, share_of, whole
 from reproaudit.audit.arms import Role
 from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Claim
-from reproaudit.formats.verdict import Answer, Outcome, Status
+from reproaudit.formats.verdict import Answer, Outcome
 
 MARKS = {
     Outcome.SUPPORTED: "✓",
@@ -56,9 +56,11 @@ PREFIXES = {
     Role.COMPARED: "compared with: ",
 }
 COUNTED = re.compile(
-    r"(?P<count>(?<![\d.,])\d+ of \d+(?![.,]?\d)(?:; in \d+ more it cannot be read)?|none of \d+ can be read)"
-    r"(?: each)?(?: \((?P<numbers>[^()]*)\))?"
+    r"(?P<count>(?<![\d.,])\d+ of \d+(?![.,]?\d)(?:; in \d+ more it cannot be read)?"
+    r"|none of \d+ can be read)(?: each)?(?: \((?P<numbers>[^()]*)\))?"
 )
+"""A count of runs, and the numbers after it."""
+MISSED = re.compile(r"(\d+) (further|stricter) checks? missed")
 LEFT = re.compile(r" \((?:and with )?\d+ (?:more stated|as expected|cannot be read)[^()]*\)")
 """How many rows a brief page leaves out, and how they ended."""
 
@@ -208,7 +210,8 @@ def _unmet(sheet: Sheet, name: str) -> list[Tally]:
 def _html_sentences(article: Node) -> list[str]:
     texts = [article.first("h3").text, article.first("p", class_="small").text]
     texts += [node.text for tag in ("dd", "li") for node in article.all(tag)]
-    return texts + [row.text for row in article.all("th", scope="rowgroup")]
+    texts += [node.text for node in article.all("span", class_="short")]
+    return texts + [row.own_text for row in article.all("th", scope="rowgroup")]
 
 
 def _of_sentences(sheet: Sheet, name: str, page: str, texts: Sequence[str]) -> Iterator[str]:
@@ -243,7 +246,7 @@ def _of_bullets(sheet: Sheet, name: str, section: str) -> Iterator[str]:
 def _of_left(sheet: Sheet, name: str, article: Node, section: str) -> Iterator[str]:
     """The counts of rows that Markdown leaves out, against those of the table in HTML."""
     rows = [*claim_rows(article)]
-    heads = [head.text for head in article.all("th", scope="rowgroup")]
+    heads = [head.own_text for head in article.all("th", scope="rowgroup")]
     whys = {f" ({tally.limit.why})" for tally in sheet.tallies[name] if tally.limit}
     for why in whys:
         heads = [head.removesuffix(why) for head in heads]
@@ -302,7 +305,7 @@ def _of_unmet(sheet: Sheet, name: str, page: str, texts: Sequence[str]) -> Itera
 
 def _stands_in(tally: Tally, text: str) -> bool:
     value = tally.typical if tally.mean is None else tally.mean[0]
-    numbers = numbers_in(text)
+    numbers = numbers_in(re.sub(PAIR, "§", text))
     is_there = value is None or tally.number_is_unsaid or any(n.is_of(value) for n in numbers)
     said = any(word in text for word in tally.decisions)
     return _count_words(tally) in text and tally.at in text and said and is_there
@@ -365,9 +368,13 @@ def _of_head(sheet: Sheet, page: str, head: Head) -> Iterator[str]:
         yield f"{page}: lines on {sorted(titles)}, expected {expected}"
     shorts = [claim.short.lower() for claim in own]
     for mark, title, text in head["lines"]:
-        same = [claim for claim in own if claim.short.lower() == title.removeprefix("Main: ").lower()]
+        same = [
+            claim for claim in own if claim.short.lower() == title.removeprefix("Main: ").lower()
+        ]
         problems = [[*_of_line(sheet, claim, mark, text)] for claim in same]
-        yield from (f"{page}, line on {title}: {fault}" for fault in min(problems, default=[], key=len))
+        yield from (
+            f"{page}, line on {title}: {fault}" for fault in min(problems, default=[], key=len)
+        )
     for (text,) in head["verdict"]:
         yield from (f"{page}, verdict: {fault}" for fault in _of_verdict(sheet, text, shorts))
     for (text,) in head["fold"]:
@@ -386,7 +393,9 @@ def _of_line(sheet: Sheet, claim: Claim, mark: str, text: str) -> Iterator[str]:
     outcome = sheet.answered[name].outcome
     if mark != MARKS[outcome]:
         yield f"{mark} of a claim that is {outcome}"
-    yield from (f"'{fault}' is unexplained" for fault in sheet.explained(name, text))
+    yield from _of_missed(sheet, name, text)
+    said = MISSED.sub("", text)
+    yield from (f"'{fault}' is unexplained" for fault in sheet.explained(name, said))
     yield from _of_words(text)
     counts = [(int(k), int(n)) for k, n in re.findall(PAIR, text)]
     most = [2 * k > n for k, n in counts]
@@ -399,6 +408,22 @@ def _of_line(sheet: Sheet, claim: Claim, mark: str, text: str) -> Iterator[str]:
     near = re.search(r": ([^:;]*), (we allow|we ask(?: above| below)?) (\S+(?: %)?)", text)
     if near and mark in "✗?" and not text.startswith("but"):
         yield from _of_near(near[1], near[2], near[3])
+
+
+def _of_missed(sheet: Sheet, name: str, text: str) -> Iterator[str]:
+    """The counts of checks beside the headline that are missed."""
+    base = sheet.answered[name].base.name
+    for k, kind in MISSED.findall(text):
+        missed = {
+            tally.place
+            for tally in sheet.tallies[name]
+            if tally.planned.name == base
+            and tally.role == kind
+            and tally.is_unmet
+            and tally.yes < tally.n
+        }
+        if int(k) != len(missed):
+            yield f"{k} {kind} checks missed, expected {len(missed)}"
 
 
 def _of_near(said: str, verb: str, bound: str) -> Iterator[str]:
@@ -446,7 +471,11 @@ def _counted(text: str) -> dict[Outcome, int]:
 
 def _of_fold(sheet: Sheet, text: str) -> Iterator[str]:
     """The counts of claims of the code and derivation, and of our questions."""
-    nouns = {"code": r"claims? of the code", "derived": "claims? that we", "ours": "questions? of ours"}
+    nouns = {
+        "code": r"claims? of the code",
+        "derived": "claims? that we",
+        "ours": "questions? of ours",
+    }
     for whose, noun in nouns.items():
         claims = sheet.of(whose)
         said = re.search(rf"(\d+) {noun}[^:]*: ([^;.]*)", text)
@@ -541,8 +570,10 @@ def _of_answers(sheet: Sheet, page: str, rows: Sequence[Sequence[str]]) -> Itera
 
 def _of_runs(sheet: Sheet, name: str, text: str) -> Iterator[str]:
     """A claim's count of runs, and the interval of the share that it stands for."""
-    base = sheet.answered[name].base
-    yes, valid = whole(base)
+    if sheet.answered[name].outcome is Outcome.DEPENDS:
+        yield from (f"'{fault}' is unexplained in: {text}" for fault in sheet.explained(name, text))
+        return
+    yes, valid = whole(sheet.answered[name].base)
     said = re.match(PAIR, text)
     if said and (int(said[1]), int(said[2])) != (yes, valid):
         yield f"{said[0]}, expected {yes} of {valid}"
@@ -556,7 +587,10 @@ def _of_runs(sheet: Sheet, name: str, text: str) -> Iterator[str]:
 def _of_counts(sheet: Sheet, page: Node, text: str) -> Iterator[str]:
     """The counts of records, findings, settings and variables."""
     records = [record for seeds in sheet.records.values() for record in seeds.values()]
-    ended = [sum(record.status == word for record in records) for word in ("completed", "diverged", "failed")]
+    ended = [
+        sum(record.status == word for record in records)
+        for word in ("completed", "diverged", "failed")
+    ]
     hours = round(sum(record.seconds for record in records) / 3600, 3)
     records_words = (
         f"{len(records)}: {ended[0]} completed, {ended[1]} diverged, {ended[2]} failed; "
@@ -569,8 +603,14 @@ def _of_counts(sheet: Sheet, page: Node, text: str) -> Iterator[str]:
     wanted = [
         ("Markdown", text, f"{records_words};"),
         ("HTML", page.text, records_words.replace(":", " records:", 1)),
-        *((where, said, f"({settings})") for where, said in (("Markdown", text), ("HTML", page.text))),
-        *((where, said, f"{documented.card} of {documented.of} documented") for where, said in (("Markdown", text), ("HTML", page.text))),
+        *(
+            (where, said, f"({settings})")
+            for where, said in (("Markdown", text), ("HTML", page.text))
+        ),
+        *(
+            (where, said, f"{documented.card} of {documented.of} documented")
+            for where, said in (("Markdown", text), ("HTML", page.text))
+        ),
         ("Markdown", text, f"**Earlier results:** {sheet.earlier}."),
         ("HTML", page.text, f"Earlier results: {sheet.earlier}."),
     ]

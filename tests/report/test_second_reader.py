@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -81,7 +80,61 @@ def test_pages_of_drawn_verdicts_say_what_their_records_say() -> None:
                 "reading": row.varied is not None,
                 "far": row.far,
             }
-            seen.update([row.decision.value, *(name for name, is_there in there.items() if is_there)])
+            seen.update(
+                [row.decision.value, *(name for name, is_there in there.items() if is_there)]
+            )
     assert sum(seen[outcome.value] for outcome in Outcome) == CARDS * CLAIMS
     lacking = {*Outcome, *there} - seen.keys()
     assert not lacking
+
+
+# --- what it catches ------------------------------------------------------------------------------
+
+drawn_once = cache(drawn_pages)
+DEPENDS = 38
+"""A card on which a claim holds, one does not, one depends, and stricter checks are missed."""
+
+HTML, MARKDOWN, TERMINAL = 0, 1, 2
+
+CORRUPTED: tuple[tuple[int, str, str], ...] = (
+    # numbers
+    (HTML, r"(<td>)\d[\d.]+(</td><td>met)", r"\g<1>0.0777\2"),
+    (HTML, r"(, farthest )0\.\d+", r"\g<1>0.0777"),
+    (HTML, r"(mean 0\.\d+ \[)0\.\d+", r"\g<1>0.0777"),
+    (MARKDOWN, r"(\d of \d \()0\.\d+", r"\g<1>0.0777"),
+    (MARKDOWN, r"(mean 0\.\d+ \[)0\.\d+", r"\g<1>0.0777"),
+    # counts
+    (HTML, r'(class="num">)6 of 6', r"\g<1>5 of 6"),
+    (MARKDOWN, r"(: as run, )6 of 6", r"\g<1>5 of 6"),
+    (MARKDOWN, r"6 of 6 \(61–100 %\)", "5 of 6 (61–100 %)"),
+    (MARKDOWN, r"61–100 %", "72–100 %"),
+    (HTML, r"1 holds and 1 does not hold", "2 hold and 1 does not hold"),
+    (MARKDOWN, r"Apart: 2 claims", "Apart: 3 claims"),
+    (MARKDOWN, r"2 stricter checks missed", "1 stricter check missed"),
+    (MARKDOWN, r"61 completed", "60 completed"),
+    # words of outcome
+    (HTML, r"(6 of 6</td><td>[^<]*</td><td>)met", r"\1missed"),
+    (HTML, r"(0 of 6</td><td>[^<]*</td><td>)missed", r"\1met"),
+    (HTML, r"✓ supported", "✗ not supported"),
+    (MARKDOWN, r"- ✓ ", "- ✗ "),
+    (MARKDOWN, r"✗ not supported", "✓ supported"),
+    (MARKDOWN, r"(holds with level 0.04 \(code\), )6 of 6", r"\g<1>2 of 6"),
+    (HTML, r"(not with level 0.02 \(paper\), )0 of 6", r"\g<1>6 of 6"),
+    (MARKDOWN, r"6 → 0 of 6", "6 → 6 of 6"),
+    # what is absent
+    (HTML, r'<tr class="own missed">.*?</tr>', ""),
+    (MARKDOWN, r"- stricter, ours: covered[^\n]*\*\*[^\n]*\n", ""),
+    (MARKDOWN, r"; \*\*rate 0.2 \(code\)[^*]*\*\*", ""),
+    (TERMINAL, r"\n  claim-c: stricter, ours: covered[^\n]*", ""),
+    (TERMINAL, r"0 of 6 \(0.60\), missed", "0 of 6 (0.61), missed"),
+)
+
+
+@pytest.mark.parametrize(("page", "pattern", "instead"), CORRUPTED)
+def test_what_differs_is_caught(page: int, pattern: str, instead: str) -> None:
+    sheet, pages, _ = drawn_once(DEPENDS)
+    texts = [pages[HTML], pages[MARKDOWN], "\n".join(pages[TERMINAL])]
+    changed, count = re.subn(pattern, instead, texts[page], count=1)
+    assert count, "the page says no such thing"
+    texts[page] = changed
+    assert faults(sheet, texts[HTML], texts[MARKDOWN], texts[TERMINAL].split("\n"))

@@ -221,7 +221,8 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     """Tell whether an answer changes under a value, from yes or no or to it."""
     if not isinstance(arm, AlternativeAnswer):
         answers = {arm.answer, _beside(claim, arm).answer}
-        return len(answers) > 1 and Answer.UNFINISHED not in answers and not answers.isdisjoint(CLEAR)
+        is_judged = len(answers) > 1 and Answer.UNFINISHED not in answers
+        return is_judged and not answers.isdisjoint(CLEAR)
     if not arm.counts or not arm.credible:
         return False
     if claim.answer.outcome is Outcome.UNDECIDED:
