@@ -15,7 +15,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.review import Reviews
 from reproaudit.formats.scorecard import Made, Scorecard
 from reproaudit.formats.verdict import Outcome
-from reproaudit.judge import judge
+from reproaudit.judge import arms, judge
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard import answers
@@ -34,6 +34,26 @@ Pages = tuple[str, str, tuple[str, ...]]
 
 def pages_of(card: Scorecard) -> Pages:
     return html(card), markdown(card), tuple(report_lines(card, WIDTH))
+
+
+@pytest.fixture(autouse=True)
+def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge, rows and recount ask each run the same; what it says is kept, as it takes long."""
+    said: dict[object, tuple[object, object]] = {}
+    ask = arms.ask_runs
+
+    def once(checks, bundles, arm, at=None):  # type: ignore[no-untyped-def]
+        key = (
+            id(bundles.records),
+            bundles.claim.id,
+            *map(id, checks),
+            f"{arm} {bundles.arms} {at}",
+        )
+        if key not in said:
+            said[key] = (bundles, ask(checks, bundles, arm, at))
+        return said[key][1]
+
+    monkeypatch.setattr(arms, "ask_runs", once)
 
 
 @pytest.mark.parametrize("slug", PAPERS)

@@ -15,7 +15,7 @@ from reproaudit.checks import Side
 from reproaudit.formats.numbers import counted, number, with_power
 from reproaudit.formats.scorecard import Figure, LineRole, Lines, Row, RowRole
 from reproaudit.formats.verdict import Estimate
-from reproaudit.report.parts import Check, Part
+from reproaudit.report.parts import CheckRows, Part
 
 WIDTH = 440.0
 LEAST_HEIGHT = 236.0
@@ -25,7 +25,7 @@ BOTTOM = 38.0
 LETTER = 6.4
 """The width of a letter, on average."""
 EDGE = 4.0
-FAR = 10.0
+FAR_AWAY = 10.0
 """How many times beyond the rest a logarithmic axis follows what is built by hand."""
 LABEL_LETTERS = 20
 LABEL_LINE = 12.0
@@ -135,7 +135,7 @@ def _heights(figure: Figure) -> list[float]:
     heights = [value for lines in trained for run in lines.runs for value in run] + levels
     built = [run[-1] for lines in figure.lines if lines.role == "positive" for run in lines.runs]
     if figure.log_y:
-        least, most = min(heights) / FAR, max(heights) * FAR
+        least, most = min(heights) / FAR_AWAY, max(heights) * FAR_AWAY
         return heights + [min(max(value, least), most) for value in built]
     return heights + built
 
@@ -198,7 +198,8 @@ def _stages(x: _Axis, figure: Figure, top: float, floor: float) -> Iterator[Mark
     for end, name in figure.stages:
         at = x.place(min(end, x.high))
         yield _segment("stage", at, top, at, floor)
-        yield _text((x.place(start) + at) / 2, top + 10, name, "middle")
+        if at - x.place(start) > LETTER * len(name):  # else it would lie on the one beside
+            yield _text((x.place(start) + at) / 2, top + 10, name, "middle")
         start = min(end, x.high)
 
 
@@ -274,7 +275,7 @@ def ends(part: Part) -> Markup:
     return _svg("chart", WIDTH, top, f"{part.line.title}: every run as a mark", blocks)
 
 
-def _block(part: Part, check: Check, top: float) -> tuple[list[Markup], float] | None:
+def _block(part: Part, check: CheckRows, top: float) -> tuple[list[Markup], float] | None:
     """A condition's marks from a height on, and the height at which they end."""
     marks = _marks(part, check, MOST_ARMS)
     estimate = _estimate(part, check.first)
@@ -323,7 +324,7 @@ def strip(part: Part) -> Markup:
     return _svg("strip", STRIP_WIDTH, height, label, parts)
 
 
-def _marks(part: Part, check: Check, most: int) -> list[_Marks]:
+def _marks(part: Part, check: CheckRows, most: int) -> list[_Marks]:
     """The runs of the claim, then of other arms that ran beside it, as many as asked for."""
     base = part.answer.base.name
     kinds = {

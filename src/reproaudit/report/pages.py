@@ -18,7 +18,7 @@ from reproaudit.report import making, reviews
 from reproaudit.report.chart import chart, ends, strip
 from reproaudit.report.parts import (
     GRID_MARKS,
-    OWN,
+    OWN_CLAIMS,
     certainty,
     grid_of,
     groups,
@@ -98,7 +98,7 @@ def environment() -> Environment:
     rendering.globals.update(d=documentation, m=making, r=reviews)
     rendering.globals.update(documented_words=documented_words)
     rendering.globals.update({helper.__name__: helper for helper in _HELPERS})
-    rendering.globals.update(GRID_MARKS=GRID_MARKS, OWN=OWN)
+    rendering.globals.update(GRID_MARKS=GRID_MARKS, OWN_CLAIMS=OWN_CLAIMS)
     rendering.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
     rendering.globals["style"] = STYLE.read_text(encoding="utf-8")
     return rendering

@@ -25,7 +25,7 @@ from reproaudit.formats.scorecard import (
 )
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Specificity, Verdict
 
-OWN = "The paper's own claims"
+OWN_CLAIMS = "The paper's own claims"
 OTHERS = "Claims of the code, and claims that we derived"
 QUESTIONS = "Questions of ours, which the paper does not raise"
 
@@ -36,7 +36,7 @@ ROLES = {
 }
 """What stands before a check that decides nothing."""
 
-NUMBERS = {
+MADE = {
     "place": "share of the gap",
     "ratio": "ratio",
     "kept": "part kept",
@@ -66,7 +66,7 @@ ARMS = {
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckRows:
     """The rows of one condition: in the claim's own arm first, then in all others."""
 
     rows: Sequence[Row]
@@ -85,7 +85,7 @@ class Check:
     def bounded(self) -> str:
         """What is asked: the quantity, what the check makes of it, and the bound."""
         row = self.first
-        made = NUMBERS.get(row.condition)
+        made = MADE.get(row.condition)
         noun = f"{row.noun.removesuffix(':')} ({made})" if made else row.noun.removesuffix(":")
         bound = f", {row.bound_words}" if row.bound_words else ""
         return f"{ROLES[row.role]}{noun}{bound}"
@@ -119,17 +119,17 @@ class Part:
         return self.line.name
 
     @cached_property
-    def checks(self) -> list[Check]:
+    def checks(self) -> list[CheckRows]:
         """The rows by condition, those that decide first."""
         groups: dict[tuple[RowRole, int, str], list[Row]] = {}
         for role in RowRole:
             for row in self.rows:
                 if row.role is role:
                     groups.setdefault((role, row.place, row.condition), []).append(row)
-        return [Check(rows) for rows in groups.values()]
+        return [CheckRows(rows) for rows in groups.values()]
 
     @property
-    def leading(self) -> Check | None:
+    def leading(self) -> CheckRows | None:
         """The condition that the claim's row shows, or else the first that decides."""
         deciding = [check for check in self.checks if check.first.role is RowRole.DECIDES]
         shown = self.answer.leading
@@ -185,7 +185,7 @@ def part_of(card: Scorecard, claim: str) -> Part:
 
 def groups(every: Sequence[Part]) -> list[tuple[str, list[Part]]]:
     """Return the claims by whose they are, each with the words that stand above them."""
-    titled = ((OWN, ("paper",)), (OTHERS, ("code", "derived")), (QUESTIONS, ("ours",)))
+    titled = ((OWN_CLAIMS, ("paper",)), (OTHERS, ("code", "derived")), (QUESTIONS, ("ours",)))
     found = [(title, [part for part in every if part.line.whose in who]) for title, who in titled]
     return [(title, some) for title, some in found if some]
 

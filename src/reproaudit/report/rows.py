@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
-from reproaudit.report.parts import ARMS, Check, Part, certainty, is_expected, is_own
+from reproaudit.report.parts import ARMS, CheckRows, Part, certainty, is_expected, is_own
 from reproaudit.report.printable import clean
 
 BRIEFEST = 5
 """The step at which a page leaves out as much as it may."""
 
 
-def shown(check: Check, brief: int) -> list[Row]:
+def shown(check: CheckRows, brief: int) -> list[Row]:
     """Return the rows of a condition that a page prints; every one that is not met is among them.
 
     Args:
@@ -26,7 +26,7 @@ def shown(check: Check, brief: int) -> list[Row]:
     return [row for row in check.rows if _is_shown(check, row, brief)]
 
 
-def _is_shown(check: Check, row: Row, brief: int) -> bool:
+def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
     if is_own(row):
         alike = row.decision is check.own.decision is RowDecision.MET
         return brief < 4 or row.arm == check.own.arm or not alike
@@ -37,7 +37,7 @@ def _is_shown(check: Check, row: Row, brief: int) -> bool:
     return brief == 1 or not (is_expected(row) or row.decision is RowDecision.VOID)
 
 
-def left_words(check: Check, brief: int) -> str:
+def left_words(check: CheckRows, brief: int) -> str:
     """Return how many rows a brief page leaves out, and how they ended; guesses have a table."""
     left = [row for row in check.rows if not _is_shown(check, row, brief)]
     met = len({row.arm for row in left if is_own(row)})
@@ -51,7 +51,7 @@ def left_words(check: Check, brief: int) -> str:
     return ", ".join(f"{count} {words}" for count, words in counts if count)
 
 
-def met_words(check: Check, brief: int) -> str:
+def met_words(check: CheckRows, brief: int) -> str:
     """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
     said = [words for words, _ in said_in_brief(check, brief, own_alone=True)]
     left = [row for row in check.rows if is_own(row) and not _is_shown(check, row, brief)]
@@ -62,7 +62,7 @@ def met_words(check: Check, brief: int) -> str:
 
 
 def said_in_brief(
-    check: Check, brief: int, *, own_alone: bool = False
+    check: CheckRows, brief: int, *, own_alone: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """Yield the rows of a condition in brief, and whether each is the claim's own and not met.
 
@@ -84,7 +84,7 @@ def said_in_brief(
         yield _joined(check, same), unmet
 
 
-def _joined(check: Check, rows: Sequence[Row]) -> str:
+def _joined(check: CheckRows, rows: Sequence[Row]) -> str:
     """Rows that end alike, in brief: with which values, k of n, the numbers, the decision."""
     first = rows[0]
     if not is_own(first):
@@ -167,5 +167,5 @@ def leading_words(part: Part) -> str:
     check = part.leading
     if check is None:
         return "no numbers"
-    primary = Check([row for row in check.rows if row.primary])
+    primary = CheckRows([row for row in check.rows if row.primary])
     return met_words(primary, BRIEFEST)

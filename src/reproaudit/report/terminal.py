@@ -15,7 +15,7 @@ from reproaudit.formats.verdict import Level
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
-    OWN,
+    OWN_CLAIMS,
     Part,
     certainty,
     closing,
@@ -44,7 +44,7 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
         yield from ("", *_wrapped(f"“{head.note.text}”", width, "  "))
         yield from _wrapped(f"— {note_words(head.note)}", width, "  ")
     if head.own:
-        yield from ("", *_wrapped(f"{OWN} · {legend_words(head.own)}", width))
+        yield from ("", *_wrapped(f"{OWN_CLAIMS} · {legend_words(head.own)}", width))
         yield from _claims(head.own, width)
     yield from _wrapped(head.fold, width)
     if head.choices:

@@ -55,7 +55,7 @@ MOST = 1e150
 WIDE = 20.0
 """How many times the least number the largest is where the axis is logarithmic."""
 
-STAGES: Mapping[LineRole, Sequence[LineRole]] = {
+STAGE_ROLES: Mapping[LineRole, Sequence[LineRole]] = {
     "run": ("earlier", "later"),
     "side": ("side_earlier", "side"),
 }
@@ -273,7 +273,7 @@ def _courses(subject: _Subject, run: Run, role: LineRole) -> Iterator[Course]:
     check = subject.check
     try:
         if isinstance(check, Stages):
-            for part, series in zip(STAGES.get(role, ()), check.sides, strict=False):
+            for part, series in zip(STAGE_ROLES.get(role, ()), check.sides, strict=False):
                 yield part, *_share(run, series)
         elif isinstance(check, ScalesLike):
             yield role, *_along(run, check.value, check.axis)
