@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     said: dict[object, tuple[object, object]] = {}
     ask = arms.ask_runs
 
-    def once(checks, bundles, arm, at=None):  # type: ignore[no-untyped-def]
+    def once(checks: Any, bundles: Any, arm: Any, at: Any = None) -> object:
         key = (
             id(bundles.records),
             bundles.claim.id,
@@ -63,7 +64,7 @@ def test_a_papers_pages_say_what_its_records_say(
     sheets: list[Sheet] = []
     made = answers.scorecard_of
 
-    def noted(audit, reviews, tier, claims, records, **more):  # type: ignore[no-untyped-def]
+    def noted(audit: Any, reviews: Any, tier: Any, claims: Any, records: Any, **more: Any) -> Any:
         sheets.append(Sheet(audit, records, claims, more["quick"], reviews, more["earlier"]))
         return made(audit, reviews, tier, claims, records, **more)
 
