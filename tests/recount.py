@@ -59,8 +59,8 @@ def whole(arm: ArmAnswer) -> tuple[int, int]:
     """
     statuses = Counter(run.status for run in arm.runs)
     yes = statuses[Status.YES]
-    if any(one.mean is not None for one in arm.estimates):
-        yes = sum(map(all, zip(*(one.holds for one in arm.estimates), strict=True)))
+    if any(estimate.mean is not None for estimate in arm.estimates):
+        yes = sum(map(all, zip(*(estimate.holds for estimate in arm.estimates), strict=True)))
     return yes, statuses[Status.YES] + statuses[Status.NO]
 
 
@@ -117,8 +117,10 @@ class Tally:
         """Whether a page says the number in a sentence of its own, as that a law fits better."""
         checks = [*self.claim.headline, *self.claim.support, *self.claim.notes]
         numbers = [number for check in checks for number in check.numbers]
-        one = self.estimate
-        return one is not None and any(n.name == one.name and n.bound is not None for n in numbers)
+        estimate = self.estimate
+        return estimate is not None and any(
+            n.name == estimate.name and n.bound is not None for n in numbers
+        )
 
     @property
     def bound(self) -> float:
@@ -129,10 +131,10 @@ class Tally:
     @property
     def is_plain(self) -> bool:
         """Whether every run has an exact number, and says by it alone what it says."""
-        one = self.estimate
-        if one is None or one.groups is not None or any(one.censored):
+        estimate = self.estimate
+        if estimate is None or estimate.groups is not None or any(estimate.censored):
             return False
-        pairs = zip(one.values, one.holds, strict=True)
+        pairs = zip(estimate.values, estimate.holds, strict=True)
         return all(v is not None and met is self.meets(v) for v, met in pairs)
 
     @property
@@ -180,19 +182,23 @@ class Tally:
     @cached_property
     def mean(self) -> tuple[float, float, float] | None:
         """The mean and its 90 % interval, where the mean decides."""
-        one = self.estimate
-        if one is None or not one.by_mean or one.groups or any(one.censored):
+        estimate = self.estimate
+        if estimate is None or not estimate.by_mean or estimate.groups or any(estimate.censored):
             return None
         kept = sorted(self.values, key=lambda v: abs(v - (self.typical or 0)))
-        kept = kept[: len(kept) - one.apart]
-        if len(self.values) < len(one.values) or len(kept) < 2 or (one.log and min(kept) <= 0):
+        kept = kept[: len(kept) - estimate.apart]
+        if (
+            len(self.values) < len(estimate.values)
+            or len(kept) < 2
+            or (estimate.log and min(kept) <= 0)
+        ):
             return None
-        placed = [math.log(v) for v in kept] if one.log else kept
+        placed = [math.log(v) for v in kept] if estimate.log else kept
         middle = math.fsum(placed) / len(placed)
         spread = math.sqrt(math.fsum((v - middle) ** 2 for v in placed) / (len(placed) - 1))
         half = float(stdtrit(len(placed) - 1, 0.95)) * spread / math.sqrt(len(placed))
         ends = (middle, middle - half, middle + half)
-        return (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if one.log else ends
+        return (math.exp(ends[0]), math.exp(ends[1]), math.exp(ends[2])) if estimate.log else ends
 
     @cached_property
     def decisions(self) -> tuple[str, ...]:
@@ -201,18 +207,18 @@ class Tally:
             return ("tells nothing",)
         if not self.n:
             return ("void",)
-        one = self.estimate
-        if one is not None and one.groups is not None:
-            return (str(one.decision),)
+        estimate = self.estimate
+        if estimate is not None and estimate.groups is not None:
+            return (str(estimate.decision),)
         exact = self.claim.exact or self.arm.stands_alone
         counted = decided(
             self.yes, self.yes + self.apart, len(self.said), self.claim.share, exact=exact
         )
-        if self.mean is None or one is None or one.decision is None:
+        if self.mean is None or estimate is None or estimate.decision is None:
             return (counted,)
-        if one.apart:
+        if estimate.apart:
             return (counted,)
-        low, high = accepted(one.limit)
+        low, high = accepted(estimate.limit)
         inside = low <= self.mean[1] and self.mean[2] <= high
         outside = self.mean[2] < low or self.mean[1] > high
         few = len(self.values) < FEWEST or 2 * self.yes <= self.n or counted != "met"
@@ -333,8 +339,8 @@ class Sheet:
     def _beside(self, name: str) -> list[float]:
         """The typical numbers of a claim's own runs at the tier of its alternatives."""
         tiers = {arm.tier for arm in self.answered[name].alternatives}
-        estimates = [one for tier in tiers for one in self._own_arm(name, tier).estimates]
-        values = [[v for v in one.values if v is not None] for one in estimates]
+        estimates = [estimate for tier in tiers for estimate in self._own_arm(name, tier).estimates]
+        values = [[v for v in estimate.values if v is not None] for estimate in estimates]
         return [median(numbers) for numbers in values if numbers]
 
     def _own_arm(self, name: str, tier: Any) -> JudgedArm:
@@ -371,7 +377,7 @@ class Sheet:
             for key, estimate in _conditions(claim.headline, answer):
                 place = places.setdefault((0, *key), len(places))
                 yield self._tally(claim, place, arm, at, answer, estimate, "decides")
-        own = [one for one in put if one[1].role in OWN_ROLES and one[2] == levels[0]]
+        own = [asked for asked in put if asked[1].role in OWN_ROLES and asked[2] == levels[0]]
         for group, check in enumerate((*claim.support, *claim.notes), 1):
             role = "further" if group <= len(claim.support) else "stricter"
             for there, arm, _ in own:
@@ -407,9 +413,11 @@ class Sheet:
     def _is_blind(self, claim: Claim, planned: PlannedArm, at: Any) -> bool:
         answer = self.answered[claim.id.partition(".")[2]]
         if planned.name == answer.base.name and answer.grades:
-            return any(one.at == at and one.answer is Answer.BLIND for one in answer.grades)
+            return any(level.at == at and level.answer is Answer.BLIND for level in answer.grades)
         arms = (*answer.stated, *answer.alternatives)
-        return any(one.name == planned.name and one.answer is Answer.BLIND for one in arms)
+        return any(
+            reading.name == planned.name and reading.answer is Answer.BLIND for reading in arms
+        )
 
     def _words(self, claim: Claim, planned: PlannedArm) -> Iterator[str]:
         settings = self.audit.settings_of(claim.experiment)
@@ -454,15 +462,18 @@ class Sheet:
     def settings(self) -> set[float]:
         """The values of settings, and the coordinates of grades."""
         audit = self.audit
-        named = [audit.settings, *(one.settings for one in audit.experiments.values())]
+        named = [
+            audit.settings,
+            *(experiment.settings for experiment in audit.experiments.values()),
+        ]
         values: list[Any] = [at for claim in audit.claims for at in claim.settings.values()]
-        for setting in (one for them in named for one in them.values()):
+        for setting in (setting for them in named for setting in them.values()):
             values += [setting.value, setting.at("quick"), *setting.alternatives]
             values += [reading.value for reading in setting.readings]
         for claim in audit.claims:
             values += claim.grade.easiest_first if claim.grade is not None else ()
-        flat = [one for value in values for one in (value if isinstance(value, tuple) else [value])]
-        return {float(one) for one in flat if isinstance(one, int | float)}
+        flat = [at for value in values for at in (value if isinstance(value, tuple) else [value])]
+        return {float(at) for at in flat if isinstance(at, int | float)}
 
     def explained(self, name: str, text: str) -> list[str]:
         """Return the counts and numbers of a sentence on a claim that nothing explains."""
@@ -531,8 +542,8 @@ class Known:
         self.pairs |= {(diverged, tally.n), (diverged, runs)}
         voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
         self.pairs |= {(count, runs) for count in voids.values()}
-        one = tally.estimate
-        held = [] if one is None else zip(one.values, one.holds, strict=True)
+        estimate = tally.estimate
+        held = [] if estimate is None else zip(estimate.values, estimate.holds, strict=True)
         without = sum(value is None and met is not None for value, met in held)
         self.pairs.add((without, tally.n))
         self.numbers.append(without)

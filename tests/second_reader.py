@@ -356,7 +356,7 @@ def _markdown_head(text: str) -> Head:
         "fold": [[fold] for fold in folds],
         "choices": cells(head),
         "tried": tried,
-        "ours": [[one] for one in ours],
+        "ours": [[text] for text in ours],
     }
 
 
@@ -598,7 +598,7 @@ def _of_counts(sheet: Sheet, page: Node, text: str) -> Iterator[str]:
     )
     audit = sheet.audit
     documented = documentation_of(audit, sheet.reviews)
-    settings = len(audit.settings) + sum(len(one.settings) for one in audit.experiments.values())
+    settings = len(audit.settings) + sum(len(own.settings) for own in audit.experiments.values())
     settings += sum(len(claim.settings) for claim in audit.claims)
     wanted = [
         ("Markdown", text, f"{records_words};"),
