@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reproaudit.report.claims import ClaimText
 
 from bundles import (
     AGAINST_LOW,
@@ -28,6 +27,7 @@ from reproaudit.audit.arms import Role
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series
+from reproaudit.scorecard.claims import ClaimText
 
 SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED

@@ -212,6 +212,8 @@ class Row(StrictModel):
     """That number as a page writes it."""
     far: tuple[float, ...] = ()
     """Every number that misses the bound although the typical one meets it, farthest first."""
+    far_words: tuple[str, ...] = ()
+    """Those numbers as a page writes them."""
     mean: tuple[float, float, float] | None = None
     """Where the mean of the runs decides, the mean and the ends of its 90 % interval."""
     at_least: int = 0
@@ -709,11 +711,12 @@ def _misfits(answer: ClaimAnswer, claim: Claim, audit: Audit) -> Iterator[str]:
     said = {arm.answer for arm in answer.deciding}
     if answer.outcome is Outcome.DEPENDS and not {Answer.YES, Answer.NO} <= said:
         yield f"{claim.id} depends, and nothing there says yes, or nothing says no"
-    arms = {"", *(arm.name for arm in answer.arms())}
-    conditions = len(answer.base.estimates)
+    arms = {arm.name: arm for arm in answer.arms()} | {"": answer.base}
     for reason in answer.reasons:
         if reason.arm not in arms and reason.kind is not ReasonKind.LEFT_OUT:
             yield f"a reason of {claim.id} is about the unknown arm '{reason.arm}'"
+        about = arms.get(reason.arm) if reason.kind is ReasonKind.OUT_OF_REACH else answer.base
+        conditions = 0 if about is None else len(about.estimates)
         if reason.kind in _OF_A_CONDITION and not 0 <= reason.place < conditions:
             yield f"a reason of {claim.id} is about condition {reason.place} of {conditions}"
 

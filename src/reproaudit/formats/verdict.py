@@ -365,7 +365,7 @@ class AlternativeAnswer(ReadingAnswer):
     own_yes: int = 0
     """How many of the claim's own runs of that tier say yes."""
     own_n: int = 0
-    """How many own runs that tier has."""
+    """How many own runs of that tier say yes or no."""
     own_typical: tuple[float | None, ...] = ()
     """The typical number of each condition in the claim's own runs of that tier."""
     moves: bool = True

@@ -314,7 +314,7 @@ class Panel:
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
                     own_yes=own.arm.yes,
-                    own_n=own.arm.n,
+                    own_n=own.arm.valid,
                     own_typical=tuple(estimate.median for estimate in own.arm.estimates),
                     moves=_moves(own.arm, reading.arm),
                 )

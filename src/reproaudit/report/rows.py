@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import apart, listed, number
+from reproaudit.formats.numbers import listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
 from reproaudit.report.parts import ARMS, CheckRows, Part, certainty, is_expected, is_own
 from reproaudit.report.printable import clean
@@ -38,10 +38,10 @@ def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
 
 
 def left_words(check: CheckRows, brief: int) -> str:
-    """Return how many rows a brief page leaves out, and how they ended."""
+    """Return how many rows a brief page leaves out, and how they ended; guesses have a table."""
     left = [row for row in check.rows if not _is_shown(check, row, brief)]
     met = len({row.arm for row in left if is_own(row)})
-    others = [row for row in left if not is_own(row)]
+    others = [row for row in left if not is_own(row) and row.arm_role is not Role.ALTERNATIVE]
     void = sum(row.decision is RowDecision.VOID and not is_expected(row) for row in others)
     counts = (
         (met, f"more stated {'value meets' if met == 1 else 'values meet'} it"),
@@ -119,8 +119,7 @@ def numbers_words(row: Row) -> str:
     if not row.typical_words:
         return ""
     if row.far:
-        far = listed([apart(value, row.bound or 0.0) for value in row.far])
-        return f"{row.typical_words}; beyond the bound {far}"
+        return f"{row.typical_words}; beyond the bound {listed(row.far_words)}"
     if row.farthest_words != row.typical_words:
         return f"{row.typical_words}, farthest {row.farthest_words}"
     return row.typical_words

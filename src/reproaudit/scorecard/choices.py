@@ -150,7 +150,7 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     own = _beside(claim, arm)
     own_yes, own_n = read_runs(own)
     yes, n = read_runs(arm)
-    settled = arm.answer is not Answer.UNFINISHED
+    settled = Answer.UNFINISHED not in (arm.answer, own.answer)
     moved = True
     counts = True
     if isinstance(arm, AlternativeAnswer):
@@ -218,10 +218,11 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
 
 
 def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
-    """Tell whether an answer changes under a value, or that of an open claim is clear."""
+    """Tell whether an answer changes under a value, from yes or no or to it."""
     if not isinstance(arm, AlternativeAnswer):
-        other = _beside(claim, arm)
-        return Answer.UNFINISHED not in (arm.answer, other.answer) and arm.answer != other.answer
+        answers = {arm.answer, _beside(claim, arm).answer}
+        is_judged = len(answers) > 1 and Answer.UNFINISHED not in answers
+        return is_judged and not answers.isdisjoint(CLEAR)
     if not arm.counts or not arm.credible:
         return False
     if claim.answer.outcome is Outcome.UNDECIDED:

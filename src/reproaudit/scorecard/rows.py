@@ -165,7 +165,7 @@ def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
 def _rows(claim: ClaimText, put: _Put) -> Iterator[Row]:
     """The rows of an arm: one for each condition, or for each check if no run has a number."""
     for place, estimate in enumerate(put.arm.estimates):
-        yield _row(claim, put, estimate, _level(claim, put.arm, place))
+        yield _row(claim, put, estimate, _level(claim, put, place))
     if put.arm.estimates or not put.arm.n:
         return
     for place, check in enumerate(put.checks):
@@ -177,10 +177,11 @@ def _first_measured(check: Kind) -> str:
     return check.quantities()[0].measurement
 
 
-def _level(claim: ClaimText, arm: ArmAnswer, place: int) -> Coordinate | None:
-    """The coordinate of a condition; of an arm at several together, in their order."""
+def _level(claim: ClaimText, put: _Put, place: int) -> Coordinate | None:
+    """The coordinate of a condition that decides; of an arm at several together, in their order."""
+    arm = put.arm
     grade = claim.claim.grade
-    if arm.at is not None or grade is None:
+    if arm.at is not None or grade is None or put.role is not RowRole.DECIDES:
         return arm.at
     each = max(1, len(arm.estimates) // len(grade.primary))
     return grade.primary[min(place // each, len(grade.primary) - 1)]
@@ -191,6 +192,8 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
     arm = put.arm
     count = _Count(0, arm.diverged, arm.void, arm.crashed, arm.diverged)
     decision = RowDecision.VOID if not count.n else RowDecision(arm.decision.value)
+    if _is_blind(put):
+        decision = RowDecision.TELLS_NOTHING
     number = check.numbers[0]
     values: dict[str, Any] = {
         "condition": number.name,
@@ -219,6 +222,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
         "farthest": estimate.worst,
         "farthest_words": _number_words(estimate, number, estimate.worst),
         "far": far_of(estimate),
+        "far_words": tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
         "mean": estimate.mean,
         "at_least": estimate.censored.count(Censored.AT_LEAST),
         "at_most": estimate.censored.count(Censored.AT_MOST),
@@ -314,14 +318,19 @@ def _count(arm: ArmAnswer, estimate: Estimate) -> _Count:
 
 def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) -> RowDecision:
     """What the runs decide of a condition."""
-    arm = put.arm
-    decides = put.role is RowRole.DECIDES
-    if decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND:
+    if _is_blind(put):
         return RowDecision.TELLS_NOTHING
     if not count.n:
         return RowDecision.VOID
-    decision = estimate.decision or _counted(claim, arm, count)
+    decision = estimate.decision or _counted(claim, put.arm, count)
     return RowDecision(decision.value)
+
+
+def _is_blind(put: _Put) -> bool:
+    """Whether a check decides, and a control or what has to succeed makes it tell nothing."""
+    arm = put.arm
+    decides = put.role is RowRole.DECIDES
+    return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
 
 
 def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:

@@ -392,7 +392,7 @@ def _groups_open(reason: Reason, context: Context) -> str:
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
-    estimate = context.estimate_of(reason)
+    estimate = context.arm_of(reason).estimates[reason.place]
     noun = context.namer.noun(context.claim.experiment, estimate.measurement)
     bound = stated(estimate.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
