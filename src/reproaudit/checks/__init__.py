@@ -36,7 +36,7 @@ from reproaudit.checks.kind import (
     located_quantities,
 )
 from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.run import Begins, Censored, PassedAt, Run
+from reproaudit.checks.run import Begins, Censored, Course, PassedAt, Run
 from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
@@ -52,6 +52,7 @@ __all__ = [
     "Censored",
     "Check",
     "Condition",
+    "Course",
     "Drawing",
     "FewObservedError",
     "Form",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Self
 
@@ -18,7 +19,7 @@ from reproaudit.checks.kind import (
     SourcedNumber,
     amount_of,
 )
-from reproaudit.checks.run import Run
+from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import (
     Drawing,
     Form,
@@ -29,7 +30,7 @@ from reproaudit.checks.shown import (
     read_noun,
 )
 from reproaudit.declarations import MeasurementMissingError, Quantity
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 
 _FACTOR = Number("beats", form=Form.FACTOR, contrast=True, aside="{figure}")
 _DIFFERENCE = Number("difference", contrast=True)
@@ -106,11 +107,6 @@ class Beats(Kind, Sourced):
         return (_DIFFERENCE if self.difference else replace(_FACTOR, contrast=self.by is None),)
 
     @property
-    def drawing(self) -> Drawing:
-        """Along a graded axis the larger quantity, too, where it is of the same run."""
-        return replace(super().drawing, rival=self.upper if self.upper.arm is None else None)
-
-    @property
     def sides(self) -> tuple[Quantity, Quantity]:
         """The smaller one and the larger one."""
         return self.lower, self.upper
@@ -126,6 +122,25 @@ class Beats(Kind, Sourced):
             return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}", ""
         upper, lower = (place_words(side, names) or "as run" for side in read)
         return f"{nouns[0]}, {upper}{typical[0]} {over} {lower}{typical[1]}:", ""
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the factor or the difference, or of groups the quantity itself."""
+        return replace(super().drawing(number, noun, names), bounded=self.group is None)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return the factor or the difference at every step; of groups the quantity itself.
+
+        A side that has another course than the smaller one, or none, counts as it ends.
+        """
+        if self.group is not None:
+            return super().course(run, quantity)
+        (steps, lower), (other, upper) = (_course_or_end(run, side) for side in self.sides)
+        if steps is not None and other is not None and steps != other:
+            upper = run.numbers(self.upper)
+        at = steps or other
+        if at is None:
+            raise MeasurementMissingError("no course", self.lower.measurement)
+        return at, upper - lower if self.difference else upper / lower
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the factor, or the difference, against its bound."""
@@ -164,3 +179,11 @@ class Beats(Kind, Sourced):
         return sign * float(numbers[0]), tuple(
             sign * float(number) for number in run.of_group(other)
         )
+
+
+def _course_or_end(run: Run, quantity: Quantity) -> tuple[tuple[int, ...] | None, FloatArray]:
+    """The course of a quantity; without steps, of one that is read at the start or has none."""
+    if quantity.step != "first":
+        with suppress(MeasurementMissingError):
+            return run.series(quantity)
+    return None, run.numbers(quantity)[None, :]

@@ -9,13 +9,15 @@ from pydantic import model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Condition, Limit, OneBound, Void, out_of_range
-from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Form, Number
+from reproaudit.checks.run import Course, Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import FloatArray, np
 
 _SHARE = Number("concentrates", form=Form.SHARE, drawn=True)
-_REST = Number("rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT)
+_REST = Number(
+    "rest", "{noun} covers {typical} of the way left{worst}", Form.PERCENT, "part of the rest"
+)
 
 
 class Concentrates(OneBound):
@@ -56,6 +58,17 @@ class Concentrates(OneBound):
     def over_training(self) -> tuple[Quantity, ...]:
         """The share, if its start counts."""
         return (self.share,) if self.of_the_rest else ()
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the share, or the part covered of the rest."""
+        if not self.of_the_rest:
+            return super().drawing(number, noun, names)
+        return Drawing(f"{noun}: share covered of the rest to 1", bounded=True)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return the share, or the part covered of the rest, at every step."""
+        steps, shares = run.series(quantity)
+        return steps, (shares - shares[0]) / (1 - shares[0]) if self.of_the_rest else shares
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the final share, or the part covered of the rest, against the bound."""

@@ -21,7 +21,7 @@ from reproaudit.checks.kind import (
     Void,
 )
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Number
+from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
@@ -54,13 +54,17 @@ _FALLS = Number(
     "falls",
     "{noun} falls {typical}{worst}",
     Form.FOLD,
+    "fall",
     never="{noun} falls to 0, or has no number",
 )
-_FLATTENS = Number("flattens", "{noun} changes by {typical} at the end{worst}", Form.PERCENT)
-_ENDS = Number("ends", "{noun} ends at {typical}{worst}", drawn=True)
+_FLATTENS = Number(
+    "flattens", "{noun} changes by {typical} at the end{worst}", Form.PERCENT, "late change"
+)
+_ENDS = Number("ends", "{noun} ends at {typical}{worst}", label="end", drawn=True)
 _SLOPE = Number(
     "slope",
     "slope of log {noun} {typical}{worst}",
+    label="late slope",
     never="{noun} is 0, or comes to rest above it",
 )
 
@@ -146,14 +150,16 @@ class Converges(Kind):
         return "" if len(self.numbers) < 2 else "this check makes several: write one for each"
 
     @property
-    def drawing(self) -> Drawing:
-        """The loss; over the logarithm of time if it goes to zero."""
-        return replace(super().drawing, log_x=self.to_zero)
-
-    @property
     def from_the_start(self) -> tuple[Quantity, ...]:
         """The loss, if its fall is asked for."""
         return () if self.falls is None else (self.loss,)
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the loss, or what is left of it; over log time if it goes to zero."""
+        drawing = replace(super().drawing(number, noun, names), log_x=self.to_zero)
+        if number is not _FALLS:
+            return drawing
+        return replace(drawing, title=f"{noun} over its start", bounded=True, over_start=True)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return what the audit asks for, each number against its bound."""

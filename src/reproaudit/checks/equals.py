@@ -16,8 +16,8 @@ from reproaudit.checks.kind import (
     Sourced,
     margin_around,
 )
-from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Form, Names, Number, noun_of
+from reproaudit.checks.run import Course, Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, read_noun
 from reproaudit.declarations import NumberOrQuantity, Quantity
 from reproaudit.lazy import np
 
@@ -95,6 +95,22 @@ class Equals(Kind, Sourced):
         if self.relative or isinstance(self.to, float):
             return noun, ""
         return f"{noun} differs from {noun_of(self.to, names)} by", ""
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the quantity, its ratio to the other one, or how far it lies above that."""
+        if isinstance(self.to, float):
+            return super().drawing(number, noun, names)
+        over = "over" if self.relative else "minus"
+        title = f"{read_noun(self.value, names)} {over} {noun_of(self.to, names)}"
+        return Drawing(title, bounded=True)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return the number at every step, as if training ended there."""
+        steps, values = run.series(quantity)
+        if isinstance(self.to, float):
+            return steps, values
+        other = run.numbers(self.to)
+        return steps, values / other if self.relative else values - other
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the quantity, its ratio to or its distance from the other, within the margin."""

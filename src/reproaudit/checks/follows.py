@@ -17,7 +17,7 @@ from reproaudit.checks.kind import (
     Provenance,
     Side,
 )
-from reproaudit.checks.run import Run
+from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
@@ -118,14 +118,17 @@ class Follows(OneBound):
         """The series and the measured one that it follows."""
         return None if self.reference is None else (self.series, self.reference)
 
+    def followed(self, run: Run) -> Course:
+        """Return the curve that the series follows, measured or stated."""
+        if self.reference is not None:
+            return run.series(self.reference)
+        steps, values = zip(*self.curve or (), strict=True)
+        return steps, np.array(values)[:, None]
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the distances from the curve against their bounds, and how much was compared."""
         steps, values = run.series(self.series)
-        if self.reference is not None:
-            at, known = run.series(self.reference)
-        else:
-            at, known = np.asarray(self.curve, dtype=np.float64).T
-            known = known[:, None]
+        at, known = self.followed(run)
         grid = np.asarray(steps, dtype=np.float64)
         since = grid[0] + self.since * (grid[-1] - grid[0])
         common = (grid >= max(since, at[0])) & (grid <= at[-1])

@@ -35,11 +35,12 @@ from reproaudit.stats.growth import (
     thinned,
 )
 
-_GROWTH = Number("growth", "{noun} grows by {typical}{worst}")
+_GROWTH = Number("growth", "{noun} grows by {typical}{worst}", label="growth")
 _LAW = Number(
     "law",
     "{reference} fits {typical} times as well as any rival law{worst}",
     Form.ROUNDED,
+    "fit of the law",
     contrast=True,
     aside="law's fit over its best rival's {figure}",
     never="it stops growing",
@@ -125,11 +126,6 @@ class GrowsLike(Kind, Sourced):
         return _GROWTH, replace(_LAW, inverse=inverse)
 
     @property
-    def drawing(self) -> Drawing:
-        """The course over the logarithm of time."""
-        return replace(super().drawing, log_x=True)
-
-    @property
     def from_the_start(self) -> tuple[Quantity, ...]:
         """The series, whose growth is from its first observation on."""
         return (self.series,)
@@ -138,6 +134,16 @@ class GrowsLike(Kind, Sourced):
         """Return the quantity, and the law."""
         power = None if self.exponent is None else names.coordinate(self.exponent)
         return self._noun(measurement, names), "log t" if power is None else f"t^{power}"
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the series over the logarithm of time."""
+        return replace(super().drawing(number, noun, names), log_x=True)
+
+    def fitted(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the law, fitted to late training."""
+        late = x >= max(x[0] + self.late * (x[-1] - x[0]), x[x > 0].min())
+        law = self._at(x[late])
+        return x[late], np.polyval(np.polyfit(law, y[late], 1), law)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
-from reproaudit.checks.run import Censored, Run
+from reproaudit.checks.run import Censored, Course, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import (
     ROUNDING,
@@ -454,12 +454,6 @@ class Kind(StrictModel):
         return self.made
 
     @property
-    def drawing(self) -> Drawing:
-        """What a figure draws: the course of the first quantity that is read in the own arm."""
-        own = (quantity for quantity in self.quantities() if quantity.arm is None)
-        return Drawing(next(own, None))
-
-    @property
     def over_training(self) -> tuple[Quantity, ...]:
         """The quantities of which more than the last observation is read."""
         return self.quantities() if self.whole_course else ()
@@ -525,6 +519,30 @@ class Kind(StrictModel):
         read = (q for q in self.quantities() if q.measurement == measurement)
         quantity = next(read, None)
         return names.noun(measurement) if quantity is None else read_noun(quantity, names)
+
+    def drawing(self, number: Number, noun: str, _names: Names) -> Drawing:
+        """Return what a figure draws for a number: the quantity that a page calls so."""
+        return Drawing(noun, bounded=number.drawn)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return what is drawn of a run: steps, and values of shape (step, coordinate).
+
+        Raises:
+            MeasurementMissingError: as `Run.series`.
+        """
+        return run.series(quantity)
+
+    def followed(self, _run: Run) -> Course | None:
+        """Return the curve that a run should follow; None if it should follow none.
+
+        Raises:
+            MeasurementMissingError: as `Run.series`.
+        """
+        return None
+
+    def fitted(self, _x: FloatArray, _y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the law that is fitted to a run's points: x and y; None if there is none."""
+        return None
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the conditions that one run meets or not; defined by each kind.

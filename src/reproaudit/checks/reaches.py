@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, OneBound, Void
-from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Form, Names, Number, noun_of
+from reproaudit.checks.run import Course, Run
+from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of
 from reproaudit.declarations import ROUNDING, Quantity
 from reproaudit.lazy import FloatArray, np
 
@@ -19,13 +19,14 @@ BEYOND = 1.1
 """The place past which a number without a course shows that its ceiling is none."""
 
 _END = Number("reaches", drawn=True)
-_KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD)
-_RATIO = Number("ratio", "{noun} {typical} {reference}{worst}", Form.TIMES)
-_GROWN = Number("grown", "{noun} grows by {typical}{worst}")
+_KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD, "part kept")
+_RATIO = Number("ratio", "{noun} {typical} {reference}{worst}", Form.TIMES, "ratio")
+_GROWN = Number("grown", "{noun} grows by {typical}{worst}", label="growth")
 _PLACE = Number(
     "place",
     "{noun} closes {typical} of the gap{reference}{worst}",
     Form.PERCENT,
+    "share of the gap",
     aside="{figure} of the gap",
     beyond="the ceiling",
 )
@@ -111,6 +112,33 @@ class Reaches(OneBound):
             null, ceiling = (noun_of(end, names) for end in self.between)
             return noun, f" between {null} and {ceiling}"
         return noun, ""
+
+    def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
+        """Return the number itself, beside the divisor at 1, or the ends of a place at 0 and 1."""
+        if (divisor := self.relative_to) is not None:
+            other = noun_of(divisor, names)
+            if divisor.step != "first":
+                return Drawing(f"{noun} over {other}", bounded=True, levels=((1.0, other),))
+            is_own = divisor.measurement == self.value.measurement
+            return Drawing(f"{noun} over {'its start' if is_own else other}", bounded=True)
+        if self.grown_from is not None:
+            return Drawing(f"growth of {noun}", bounded=True)
+        if self.between is not None:
+            ends = tuple((float(at), noun_of(end, names)) for at, end in enumerate(self.between))
+            return Drawing(f"{noun}: share of the gap that is closed", bounded=True, levels=ends)
+        return super().drawing(number, noun, names)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return the number at every step, as if training ended there."""
+        steps, values = run.series(quantity)
+        if self.relative_to is not None:
+            return steps, values / run.numbers(self.relative_to)
+        if self.grown_from is not None:
+            return steps, values - run.numbers(self.grown_from)
+        if self.between is not None:
+            null, ceiling = map(run.numbers, self.between)
+            return steps, (values - null) / (ceiling - null)
+        return steps, values
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the number against its bound."""

@@ -81,7 +81,7 @@ _OTHER_END = {
 }
 
 
-_Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
+Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
 """The steps of a series, and its values of shape (step, coordinate)."""
 
 
@@ -192,7 +192,7 @@ class Run:
             self._single[key] = float(numbers[0]) if len(numbers) == 1 else np.nan
         return self._single[key]
 
-    def series(self, quantity: Quantity) -> _Course:
+    def series(self, quantity: Quantity) -> Course:
         """Return the quantity over training: steps, and values of shape (step, coordinate).
 
         Raises:
@@ -214,7 +214,7 @@ class Run:
         worst_first = (Start.ARTEFACT, Start.APART, Start.ALIKE)
         return next(start for start in worst_first if start in starts)
 
-    def _begun(self, steps: tuple[int, ...], values: FloatArray) -> _Course:
+    def _begun(self, steps: tuple[int, ...], values: FloatArray) -> Course:
         """A course from what is read as its start on."""
         if self.begins is Begins.AS_LOGGED:
             return steps, values
@@ -301,7 +301,7 @@ class Run:
             raise MeasurementMissingError(f"the record of seed {run.seed} {fault}", name, beyond)
         return run, name, declaration
 
-    def _course(self, quantity: Quantity, name: str, declaration: Declaration) -> _Course:
+    def _course(self, quantity: Quantity, name: str, declaration: Declaration) -> Course:
         whole = self.measurements.series[name]
         values = self._placed(quantity, declaration, whole.values)
         return whole.steps, values.reshape(len(whole.steps), -1)

@@ -129,6 +129,13 @@ class ScalesLike(Kind):
         """The axis of sizes, and the fewest that tell a power law."""
         return self.axis, FEWEST_BENT if self.offset or self.bend else FEWEST_SIZES
 
+    def fitted(self, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Return the power of the size, without a constant; None where a number is 0 or less."""
+        if min(x.min(), y.min()) <= 0:
+            return None
+        line = np.polyfit(np.log(x), np.log(y), 1)
+        return x, np.exp(np.polyval(line, np.log(x)))
+
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the exponent and, if asked, the distance from the power law."""
         sizes = [float(size) for size in run.coordinates(self.value, self.axis)]

@@ -11,8 +11,10 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Number
 from reproaudit.declarations import Quantity
 
-_START = Number("start", "{noun} starts at {typical}{worst}", drawn=True)
-_END = Number("end", "{noun} ends at {typical}{worst}", drawn=True)
+_START = Number(
+    "start", "{noun} starts at {typical}{worst}", label="start", drawn=True, drawn_by="end"
+)
+_END = Number("end", "{noun} ends at {typical}{worst}", label="end", drawn=True)
 
 
 class Separates(Kind):

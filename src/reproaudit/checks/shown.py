@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -45,10 +45,12 @@ class Number:
         name: of a kind with several numbers, which one; else the kind's name.
         says: the clause, with the fields noun, typical, worst and reference.
         form: how it is written.
+        label: what the check makes of a quantity, where its kind makes several numbers.
         contrast: whether it compares two quantities with no margin, which noise meets in half of
             all runs, so that it must beat the control's too.
         drawn: whether its bound lies on the quantity's own scale, so that a figure of the quantity
             can draw it.
+        drawn_by: the number of the same check that a figure draws in its place.
         aside: a few words, with the fields noun and figure.
         noun: what it is called, where that is not the measurement's noun.
         never: what is said where the number does not exist.
@@ -61,8 +63,10 @@ class Number:
     name: str
     says: str = "{noun} {typical}{worst}"
     form: Form = Form.PLAIN
+    label: str = ""
     contrast: bool = False
     drawn: bool = False
+    drawn_by: str | None = None
     aside: str = "{noun} {figure}"
     noun: str | None = None
     never: str = "{noun} has no number"
@@ -129,17 +133,21 @@ def place_words(quantity: Quantity, names: Names) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a figure draws for a check.
+    """What a figure draws for one of a check's numbers.
 
     Attributes:
-        quantity: whose course is drawn, over training or along a graded axis; None if a check reads
-            other arms only.
-        rival: the quantity that is drawn beside it along a graded axis.
-        changes: drawn in place of its course, by role: series as shares of their whole change.
-        log_x: whether the horizontal axis is logarithmic.
+        title: what is drawn, in words.
+        bounded: whether the number's bound lies on the scale of what is drawn.
+        over_start: whether the course is drawn over its start, so that it falls where the number
+            grows: its bound is the inverse.
+        log_x: whether training is drawn on a logarithmic axis.
+        levels: what else lies at a number of that scale, in words.
+        changes: two series whose courses are drawn in place of one, the earlier one first.
     """
 
-    quantity: Quantity | None
-    rival: Quantity | None = None
-    changes: Mapping[Literal["earlier", "later"], Quantity] = field(default_factory=dict)
+    title: str
+    bounded: bool = False
+    over_start: bool = False
     log_x: bool = False
+    levels: tuple[tuple[float, str], ...] = ()
+    changes: tuple[Quantity, ...] = ()

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
-from reproaudit.checks.run import Run
+from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, place_words, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import FloatArray, np
@@ -58,12 +58,14 @@ _ORDER = Number(
     "order",
     "{noun} comes {typical} times as late{reference}{worst}",
     Form.ROUNDED,
+    "times as late",
     contrast=True,
     never="a change never comes",
 )
 _WAIT = replace(
     _ORDER,
     name="wait",
+    label="wait",
     says="{noun} comes after: it has changed {typical} times less than it might{worst}",
 )
 
@@ -123,14 +125,6 @@ class Stages(Kind):
         """Both series."""
         return self.sides
 
-    @property
-    def drawing(self) -> Drawing:
-        """The share of its change that each series has made."""
-        return replace(
-            super().drawing,
-            changes={"earlier": self.earlier.series, "later": self.later.series},
-        )
-
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the later quantity and the earlier one, with places if they have one noun."""
         earlier = self.earlier.series
@@ -140,6 +134,16 @@ class Stages(Kind):
         noun = names.noun(measurement)
         nouns = [f"{noun} ({place_words(one, names)})" for one in (later, earlier)]
         return nouns[0], f" as {nouns[1]}"
+
+    def drawing(self, _number: Number, _noun: str, _names: Names) -> Drawing:
+        """Return both changes, whichever number is drawn."""
+        return Drawing("share of its whole change that each has made", changes=self.sides)
+
+    def course(self, run: Run, quantity: Quantity) -> Course:
+        """Return the share of its whole change that a series has made."""
+        steps, values = run.series(quantity)
+        whole = values[-1] - values[0]
+        return steps, (values - values[0]) / np.where(whole == 0, 1.0, whole)
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""

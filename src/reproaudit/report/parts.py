@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Claim
+from reproaudit.checks import NUMBERS
 from reproaudit.formats.numbers import counted
 from reproaudit.formats.outcomes import OUTCOMES, legend
 from reproaudit.formats.scorecard import (
@@ -35,25 +36,6 @@ ROLES = {
     RowRole.STRICTER: "stricter, ours: ",
 }
 """What stands before a check that decides nothing."""
-
-MADE = {
-    "place": "share of the gap",
-    "ratio": "ratio",
-    "kept": "part kept",
-    "grown": "growth",
-    "growth": "growth",
-    "law": "fit of the law",
-    "falls": "fall",
-    "flattens": "late change",
-    "ends": "end",
-    "start": "start",
-    "end": "end",
-    "slope": "late slope",
-    "rest": "part of the rest",
-    "order": "times as late",
-    "wait": "wait",
-}
-"""What a check makes of a quantity, where a kind makes several numbers."""
 
 ARMS = {
     Role.CONTROL: "control",
@@ -85,10 +67,10 @@ class CheckRows:
     def bounded(self) -> str:
         """What is asked: the quantity, what the check makes of it, and the bound."""
         row = self.first
-        made = MADE.get(row.condition)
-        noun = f"{row.noun.removesuffix(':')} ({made})" if made else row.noun.removesuffix(":")
+        number = NUMBERS.get(row.condition)
+        made = f" ({number.label})" if number and number.label else ""
         bound = f", {row.bound_words}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{noun}{bound}"
+        return f"{ROLES[row.role]}{row.noun.removesuffix(':')}{made}{bound}"
 
     @property
     def asks(self) -> str:

@@ -9,24 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
-from reproaudit.checks import Kind, Limit, Names, Number, Run, Side
-from reproaudit.checks.beats import Beats
-from reproaudit.checks.concentrates import Concentrates
-from reproaudit.checks.converges import Converges
-from reproaudit.checks.equals import Equals
-from reproaudit.checks.follows import Follows
-from reproaudit.checks.grows_like import GrowsLike
-from reproaudit.checks.reaches import Reaches
-from reproaudit.checks.scales_like import ScalesLike
-from reproaudit.checks.separates import Separates
-from reproaudit.checks.shown import noun_of, read_noun
-from reproaudit.checks.stages import Stages
+from reproaudit.checks import Course, Drawing, Kind, Names, Number, Run, Side, read_noun
 from reproaudit.declarations import (
     Coordinate,
     MeasurementKind,
@@ -38,15 +27,10 @@ from reproaudit.formats.numbers import at_words, stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
 from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
 from reproaudit.judge.readings import Panel
-from reproaudit.lazy import np
+from reproaudit.lazy import FloatArray, np
 from reproaudit.records import CellStatus
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.rows import shares_settings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 MOST_POINTS = 50
 MOST_CONTROLS = 2
@@ -55,14 +39,23 @@ MOST = 1e150
 WIDE = 20.0
 """How many times the least number the largest is where the axis is logarithmic."""
 
-STAGE_ROLES: Mapping[LineRole, Sequence[LineRole]] = {
+CHANGE_ROLES: Mapping[LineRole, tuple[LineRole, LineRole]] = {
     "run": ("earlier", "later"),
     "side": ("side_earlier", "side"),
 }
-"""The roles of two stages, the earlier one first, in the arms whose stages are drawn."""
+"""The roles of two changes, the earlier one first, in the arms whose changes are drawn."""
 
-Course = tuple[LineRole, Sequence[float], Sequence[float]]
-"""The role of a line, and its points: x, y."""
+FITS: Mapping[LineRole, LineRole] = {"run": "fit", "side": "side_fit"}
+"""The role of a law, by that of the runs that it is fitted to."""
+
+
+class _Line(NamedTuple):
+    """A line of one run."""
+
+    role: LineRole
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,26 @@ class _Subject:
         grade = self.panel.bundles.claim.grade
         if grade is not None:
             return grade.axis
-        return self.check.axis if isinstance(self.check, ScalesLike) else None
+        return self.check.sizes[0] if self.check.sizes is not None else None
+
+    @cached_property
+    def drawing(self) -> Drawing:
+        """What is drawn: what the check says, or the course whose passing of a level is judged."""
+        if self.passes is not None:
+            level = self.passes.level
+            noun = self.text.noun(self.quantity.measurement)
+            return Drawing(noun, levels=((level, f"level {stated(level)}"),))
+        noun = self.text.noun_of(self.estimate).removesuffix(":")
+        return self.check.drawing(self.number, noun, self.names)
+
+    @property
+    def accepted(self) -> tuple[float | None, float | None]:
+        """The range that meets the bound, on the scale of what is drawn; None at an open end."""
+        limit = self.estimate.limit
+        if self.drawing.over_start:
+            return None, 1.0 / limit.at if limit.at else None
+        low, high = limit.accepted
+        return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
 
     @property
     def has_course(self) -> bool:
@@ -141,16 +153,17 @@ def chart_of(
     heights += [level.at for level in levels]
     least = min(heights)
     over_training = subject.axis is None
+    has_sizes = subject.check.sizes is not None
     last = max(line.x[-1] for line in lines)
     return Figure(
-        title=_title(subject),
+        title=subject.drawing.title,
         x_title=_x_title(subject),
         lines=tuple(lines),
         levels=levels,
         accepted=accepted,
         points=not over_training,
-        log_x=isinstance(subject.check, ScalesLike) or subject.check.drawing.log_x,
-        log_y=isinstance(subject.check, ScalesLike) or (least > 0 and max(heights) / least > WIDE),
+        log_x=has_sizes or subject.drawing.log_x,
+        log_y=has_sizes or (least > 0 and max(heights) / least > WIDE),
         stages=_stages(subject, answer, last) if over_training else (),
     )
 
@@ -161,9 +174,10 @@ def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | N
     text = ClaimText(bundles.audit, bundles.claim, answer, bundles.tier)
     others = [other for other in answer.base.estimates if other is not shown]
     for estimate in (shown, *others):
-        if isinstance(bundles.claim.headline[estimate.check], Separates):
+        number = estimate.number_of(bundles.claim.headline[estimate.check])
+        if number.drawn_by is not None:
             same = (other for other in answer.base.estimates if other.check == estimate.check)
-            estimate = next(other for other in same if other.name == "end")
+            estimate = next(other for other in same if other.name == number.drawn_by)
         subject = _Subject(panel, text, estimate)
         if subject.has_course:
             return subject
@@ -178,16 +192,15 @@ def _lines(
 ) -> Iterator[Lines]:
     kept: dict[tuple[LineRole, str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
     for role, arm, there, label in _arms(subject, panel, smaller, answer):
-        fits: list[Course] = []
+        fits: list[_Line] = []
         for run in _runs(there, arm):
-            for course in _courses(subject, run.placed(subject.check.at), role):
-                line, x, y = course
-                if all(abs(number) < MOST for number in (*x, *y)):
-                    named = _label(subject, line, label)
-                    kept.setdefault((line, arm.name, named, tuple(x)), []).append(tuple(y))
-                    fits += _fit(subject, course)
-        for line, x, y in _typical(fits):
-            kept[line, arm.name, f"{_label(subject, line, label)}, fitted", tuple(x)] = [tuple(y)]
+            for line in _drawn(subject, run.placed(subject.check.at), role, label):
+                if all(abs(number) < MOST for number in (*line.x, *line.y)):
+                    key = (line.role, arm.name, line.label, tuple(line.x))
+                    kept.setdefault(key, []).append(tuple(line.y))
+                    fits += _fit(subject.check, line)
+        for fit in _typical(fits):
+            kept[fit.role, arm.name, fit.label, tuple(fit.x)] = [tuple(fit.y)]
     for (role, arm_name, label, x), ys in kept.items():
         yield Lines(role=role, arm=arm_name, label=label, x=x, runs=tuple(ys))
 
@@ -257,45 +270,42 @@ def _runs(panel: Panel, arm: PlannedArm) -> Iterator[Run]:
             yield panel.bundles.run(arm, record)
 
 
-def _label(subject: _Subject, role: LineRole, label: str) -> str:
-    """What lines are called: of two stages the quantity, too."""
-    check = subject.check
-    if isinstance(check, Stages):
-        stage = check.earlier if role in ("earlier", "side_earlier") else check.later
-        noun = read_noun(stage.series, subject.names)
-        return f"{noun}, {label}" if role in ("side", "side_earlier") else noun
-    if isinstance(check, Follows) and role == "reference":
-        return "what it follows"
-    return label
-
-
-def _courses(subject: _Subject, run: Run, role: LineRole) -> Iterator[Course]:
+def _drawn(subject: _Subject, run: Run, role: LineRole, label: str) -> Iterator[_Line]:
     check = subject.check
     try:
-        if isinstance(check, Stages):
-            for part, series in zip(STAGE_ROLES.get(role, ()), check.sides, strict=False):
-                yield part, *_share(run, series)
-        elif isinstance(check, ScalesLike):
-            yield role, *_along(run, check.value, check.axis)
+        if subject.drawing.changes:
+            yield from _changes(subject, run, role, label)
+        elif check.sizes is not None:
+            yield _Line(role, label, *_along(run, subject.quantity, check.sizes[0]))
         elif subject.axis is not None:
-            yield role, *_along_levels(subject, run, subject.axis)
+            yield _Line(role, label, *_along_levels(subject, run, subject.axis))
         else:
-            yield role, *_over_training(subject, run, role)
-            if isinstance(check, Follows) and role == "run":
-                yield "reference", *_reference(check, run)
+            yield _Line(role, label, *_over_training(subject, run, role))
+            followed = check.followed(run) if role == "run" else None
+            if followed is not None:
+                steps, values = followed
+                yield _Line("reference", "what it follows", *_thinned(steps, values[:, 0]))
     except MeasurementMissingError:
         return
+
+
+def _changes(subject: _Subject, run: Run, role: LineRole, label: str) -> Iterator[_Line]:
+    """Two changes, called by their quantities, those of the other side by its arm, too."""
+    for part, quantity in zip(CHANGE_ROLES.get(role, ()), subject.drawing.changes, strict=False):
+        noun = read_noun(quantity, subject.names)
+        steps, values = subject.check.course(run, quantity)
+        called = noun if role == "run" else f"{noun}, {label}"
+        yield _Line(part, called, *_thinned(steps, values[:, 0]))
 
 
 def _over_training(
     subject: _Subject, run: Run, role: LineRole
 ) -> tuple[Sequence[float], Sequence[float]]:
     """The number over training: of several coordinates, the one farthest from the bound."""
-    limit = subject.estimate.limit
+    low, high = subject.accepted
     with np.errstate(all="ignore"):
         steps, values = _judged(subject, run)
-    least = limit.side in (Side.AT_LEAST, Side.ABOVE) and not _is_inverse(subject)
-    worst = values.min(axis=1) if least else values.max(axis=1)
+    worst = values.max(axis=1) if low is None or high is not None else values.min(axis=1)
     if role == "positive":  # put in place of training, so that its end alone says something
         return _thinned((steps[0], steps[-1]), np.repeat(worst[-1], 2))
     return _thinned(steps, worst)
@@ -330,22 +340,6 @@ def _graded(subject: _Subject) -> list[int | float]:
     return [level for level in levels if not isinstance(level, str)]
 
 
-def _reference(check: Follows, run: Run) -> tuple[Sequence[float], Sequence[float]]:
-    """The curve that a quantity follows."""
-    if check.reference is None:
-        return [float(at) for at, _ in check.curve or ()], [y for _, y in check.curve or ()]
-    steps, values = run.series(check.reference)
-    return _thinned(steps, values[:, 0])
-
-
-def _share(run: Run, quantity: Quantity) -> tuple[list[float], list[float]]:
-    """The share of its whole change that a series has made."""
-    steps, values = run.series(quantity)
-    course = values[:, 0]
-    whole = float(course[-1] - course[0]) or 1.0
-    return _thinned(steps, (course - course[0]) / whole)
-
-
 def _thinned(steps: Sequence[int], values: FloatArray) -> tuple[list[float], list[float]]:
     """At most so many points, the first and the last among them, to four digits."""
     places = np.unique(np.linspace(0, len(steps) - 1, min(MOST_POINTS, len(steps))).round())
@@ -353,138 +347,35 @@ def _thinned(steps: Sequence[int], values: FloatArray) -> tuple[list[float], lis
     return [float(steps[i]) for i in chosen], [float(f"{values[i]:.4g}") for i in chosen]
 
 
-# --- the number at every step -------------------------------------------------------------------
-
-
-def _judged(subject: _Subject, run: Run) -> tuple[tuple[int, ...], FloatArray]:
+def _judged(subject: _Subject, run: Run) -> Course:
     """Steps, and at each the number that the check would make there; shape (step, coordinate)."""
-    check = subject.check
-    if isinstance(check, Beats) and check.group is None and subject.passes is None:
-        return _compared(check, run)
-    steps, values = run.series(subject.quantity)
     if subject.passes is not None:
-        return steps, values
-    if isinstance(check, Reaches):
-        return steps, _reached(check, run, values)
-    if isinstance(check, Concentrates) and check.of_the_rest:
-        return steps, (values - values[0]) / (1.0 - values[0])
-    if _is_inverse(subject):
-        return steps, values / values[0]
-    if isinstance(check, Equals) and isinstance(check.to, Quantity):
-        other = run.numbers(check.to)
-        return steps, values / other if check.relative else values - other
-    return steps, values
-
-
-def _reached(check: Reaches, run: Run, values: FloatArray) -> FloatArray:
-    if check.relative_to is not None:
-        return values / run.numbers(check.relative_to)
-    if check.grown_from is not None:
-        return values - run.numbers(check.grown_from)
-    if check.between is not None:
-        null, ceiling = (run.numbers(end) for end in check.between)
-        return (values - null) / (ceiling - null)
-    return values
-
-
-def _compared(check: Beats, run: Run) -> tuple[tuple[int, ...], FloatArray]:
-    """The larger one over the smaller one; what has another or no course counts as it ends."""
-    read = [_course_or_end(run, quantity) for quantity in check.sides]
-    (steps, lower), (other, upper) = read
-    if steps is None and other is None:
-        raise MeasurementMissingError("no course", check.lower.measurement)
-    if steps is not None and other is not None and steps != other:
-        other, upper = None, _end(run, check.upper)
-    at = steps if steps is not None else other
-    assert at is not None, "one of the two has a course"
-    return at, upper - lower if check.difference else upper / lower
-
-
-def _course_or_end(run: Run, quantity: Quantity) -> tuple[tuple[int, ...] | None, FloatArray]:
-    """The course of a quantity; without steps, of one that is read at the start or has none."""
-    if quantity.step != "first":
-        with suppress(MeasurementMissingError):
-            return run.series(quantity)
-    return None, _end(run, quantity)
-
-
-def _end(run: Run, quantity: Quantity) -> FloatArray:
-    return run.numbers(quantity)[None, :]
+        return run.series(subject.quantity)
+    steps, values = subject.check.course(run, subject.quantity)
+    return steps, values / values[0] if subject.drawing.over_start else values
 
 
 # --- fits ---------------------------------------------------------------------------------------
 
 
-def _fit(subject: _Subject, course: Course) -> Iterator[Course]:
+def _fit(check: Kind, line: _Line) -> Iterator[_Line]:
     """The law that is fitted to a run, where the check fits one."""
-    role, x, y = course
-    fitted: dict[LineRole, LineRole] = {"run": "fit", "side": "side_fit"}
-    if role not in fitted:
+    if line.role not in FITS or len(set(line.x)) < 2:
         return
-    check = subject.check
-    at = np.asarray(x)
-    values = np.asarray(y)
-    if len(set(x)) < 2:
-        return
-    if isinstance(check, ScalesLike) and at.min() > 0 and values.min() > 0:
-        line = np.polyfit(np.log(at), np.log(values), 1)
-        yield (
-            fitted[role],
-            x,
-            [float(f"{height:.4g}") for height in np.exp(np.polyval(line, np.log(at)))],
-        )
-    if isinstance(check, GrowsLike):
-        late = at >= max(at[0] + check.late * (at[-1] - at[0]), at[at > 0].min())
-        law = np.log(at[late]) if check.exponent is None else at[late] ** check.exponent
-        line = np.polyfit(law, values[late], 1)
-        yield (
-            fitted[role],
-            at[late].tolist(),
-            [float(f"{height:.4g}") for height in np.polyval(line, law)],
-        )
+    law = check.fitted(np.asarray(line.x), np.asarray(line.y))
+    if law is not None:
+        x, y = law
+        heights = [float(f"{height:.4g}") for height in y]
+        yield _Line(FITS[line.role], f"{line.label}, fitted", x.tolist(), heights)
 
 
-def _typical(fits: Sequence[Course]) -> Sequence[Course]:
+def _typical(fits: Sequence[_Line]) -> Sequence[_Line]:
     """The fit with the middle rise among those to several runs."""
-    ordered = sorted(fits, key=lambda fit: fit[2][-1] - fit[2][0])
+    ordered = sorted(fits, key=lambda fit: fit.y[-1] - fit.y[0])
     return ordered[len(ordered) // 2 :][:1]
 
 
 # --- words, bound and stages --------------------------------------------------------------------
-
-
-def _is_inverse(subject: _Subject) -> bool:
-    """Whether what is drawn falls where the number grows: of a fall, what is left of the loss."""
-    return isinstance(subject.check, Converges) and subject.number.name == "falls"
-
-
-def _title(subject: _Subject) -> str:
-    """What is drawn, in words."""
-    check = subject.check
-    names = subject.names
-    if isinstance(check, Stages):
-        return "share of its whole change that each has made"
-    if subject.passes is not None:
-        return subject.text.noun(subject.quantity.measurement)
-    noun = subject.text.noun_of(subject.estimate).removesuffix(":")
-    if isinstance(check, Beats) and check.group is None:
-        return noun
-    if isinstance(check, Reaches) and check.relative_to is not None:
-        other = check.relative_to
-        is_start = other.step == "first" and other.measurement == check.value.measurement
-        return f"{noun} over {'its start' if is_start else noun_of(other, names)}"
-    if isinstance(check, Reaches) and check.grown_from is not None:
-        return f"growth of {noun}"
-    if isinstance(check, Reaches) and check.between is not None:
-        return f"{noun}: share of the gap that is closed"
-    if isinstance(check, Concentrates) and check.of_the_rest:
-        return f"{noun}: share covered of the rest to 1"
-    if _is_inverse(subject):
-        return f"{noun} over its start"
-    if isinstance(check, Equals) and isinstance(check.to, Quantity):
-        own = read_noun(check.value, names)
-        return f"{own} {'over' if check.relative else 'minus'} {noun_of(check.to, names)}"
-    return noun
 
 
 def _x_title(subject: _Subject) -> str:
@@ -492,8 +383,8 @@ def _x_title(subject: _Subject) -> str:
     bundles = subject.panel.bundles
     if bundles.claim.grade is not None:
         return bundles.claim.grade.symbol
-    if isinstance(subject.check, ScalesLike):
-        return subject.check.axis.replace("_", " ")
+    if subject.check.sizes is not None:
+        return subject.check.sizes[0].replace("_", " ")
     experiment = bundles.audit.experiments[bundles.claim.experiment]
     length = experiment.length or bundles.audit.length
     words = "steps" if length is None else subject.text.setting(length)
@@ -505,54 +396,21 @@ def _levels(
     subject: _Subject, drawn: Collection[str]
 ) -> tuple[tuple[LevelLine, ...], tuple[float | None, float | None] | None]:
     """The ends of the bound and what is compared with, and the range that meets the bound."""
-    limit = subject.estimate.limit
-    if subject.passes is not None:
-        level = subject.passes.level
-        passed = LevelLine(at=level, label=f"level {stated(level)}", is_bound=False)
-        return (passed,), None
-    if not _is_on_scale(subject):
-        return (), None
-    low, high = _accepted(limit)
-    if _is_inverse(subject):
-        low, high = None, 1.0 / limit.at if limit.at else None
-    strict = limit.side in (Side.ABOVE, Side.BELOW)
+    others = tuple(
+        LevelLine(at=at, label=label, is_bound=False)
+        for at, label in subject.drawing.levels
+        if label not in drawn
+    )
+    if not subject.drawing.bounded:
+        return others, None
+    strict = subject.estimate.limit.side in (Side.ABOVE, Side.BELOW)
     verbs = ("above", "below") if strict else ("at least", "at most")
     ends = tuple(
         LevelLine(at=end, label=f"bound: {verb} {stated(float(f'{end:.4g}'))}", is_bound=True)
-        for verb, end in zip(verbs, (low, high), strict=True)
+        for verb, end in zip(verbs, subject.accepted, strict=True)
         if end is not None
     )
-    others = (level for level in _compared_with(subject) if level.label not in drawn)
-    return (*ends, *others), (low, high)
-
-
-def _accepted(limit: Limit) -> tuple[float | None, float | None]:
-    low, high = limit.accepted
-    return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
-
-
-def _compared_with(subject: _Subject) -> Iterator[LevelLine]:
-    """What a ratio or a place is held against, where that is no end of the bound."""
-    check = subject.check
-    names = subject.names
-    if not isinstance(check, Reaches):
-        return
-    if check.between is not None:
-        for at, end in zip((0.0, 1.0), check.between, strict=True):
-            yield LevelLine(at=at, label=noun_of(end, names), is_bound=False)
-    other = check.relative_to
-    if other is not None and other.step != "first":
-        yield LevelLine(at=1.0, label=noun_of(other, names), is_bound=False)
-
-
-def _is_on_scale(subject: _Subject) -> bool:
-    """Whether the bound lies on the scale of what is drawn."""
-    check = subject.check
-    if isinstance(check, Beats):
-        return check.group is None
-    if isinstance(check, Reaches | Concentrates | Equals) or _is_inverse(subject):
-        return True
-    return subject.number.drawn
+    return (*ends, *others), subject.accepted
 
 
 def _stages(subject: _Subject, answer: ClaimAnswer, last: float) -> tuple[tuple[float, str], ...]:
