@@ -191,8 +191,9 @@ def test_every_rendering_has_head_and_missed_rows_in_one_order(
     assert places == sorted(places)
     missed = [row for row in card.rows if row.decision == "missed" and row.arm == "own"]
     assert len(missed) == 3
-    assert all(row.bound_words in text for row in missed)
     assert text.count("0 of 6") >= len(missed)
+    if render is not RENDERED["run"]:  # which has a line a claim
+        assert all(row.bound_words in text for row in missed)
 
 
 def test_a_page_that_is_too_long_counts_what_ended_as_it_should() -> None:

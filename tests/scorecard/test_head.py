@@ -15,6 +15,7 @@ from reproaudit.cell import Cell
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Record
+from reproaudit.report.pages import markdown
 from reproaudit.scorecard.answers import with_reviews
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.lines import MOST_LINE_WORDS
@@ -127,7 +128,7 @@ def test_the_verdict_counts_the_papers_own_claims() -> None:
     first, second = card.head.verdict
     assert first == "The main claim holds, 6 of 6: the distance vanishes."
     assert second.endswith("1 more holds.")
-    assert card.head.fold.startswith("Apart: 1 claim of the code alone: 1 holds; 1 claim that we")
+    assert card.head.fold.startswith("Apart: 1 claim of the code alone (1 holds); 1 claim that we")
 
 
 def counts_outcome(card: Scorecard, name: str) -> Outcome:
@@ -197,6 +198,7 @@ def test_todays_note_stands_in_the_head() -> None:
 @pytest.mark.parametrize("file", PAPERS, ids=lambda file: file.parent.name)
 def test_the_heads_of_the_papers_are_short_and_name_every_claim_once(file: Path) -> None:
     card = read_scorecard(file)
+    assert len(markdown(card).split("\n## Answers")[0].split()) <= words_in(card.head)
     assert words_in(card.head) <= MOST_HEAD_WORDS
     assert sorted(one.claim for one in card.head.claims) == sorted(one.id for one in card.claims)
     for one in card.head.own:
@@ -211,8 +213,10 @@ def test_a_reading_near_its_bound_is_said_with_its_number() -> None:
     assert line(card).outcome is Outcome.SUPPORTED
     counts, _, reading = line(card).text.partition("; ")
     assert counts == "6 of 6 with level 0.02 (paper)"
-    assert reading.startswith("near with level 0.15 (code), 0 of 6 (0.1")
-    assert card.head.ours.startswith("Bounds; half or twice as wide, they would change shown.")
+    assert reading.startswith("near our bound with level 0.15 (code), 0 of 6 (0.1")
+    assert card.head.ours == (
+        "Half or twice as wide, our bounds would change the answer to “the distance vanishes”."
+    )
 
 
 def test_what_failed_at_its_own_scale_is_said_with_its_number_and_bound() -> None:

@@ -69,7 +69,7 @@ def rows(card: Scorecard, **fields: Any) -> list[Row]:
 # --- levels -------------------------------------------------------------------------------------
 
 
-def graded(built: float = 0.01) -> tuple[Audit, Callable[[Cell], Record]]:
+def graded(built: float = 0.01, **changes: Any) -> tuple[Audit, Callable[[Cell], Record]]:
     """A claim at three sizes: own runs miss the last; what is built ends there as it is told."""
     axis = {"name": "size", "values": LEVELS}
     declared = {"kind": "array", "axes": [axis], "unit": "1", "meaning": "How far each size is."}
@@ -77,8 +77,13 @@ def graded(built: float = 0.01) -> tuple[Audit, Callable[[Cell], Record]]:
     experiments["descent"]["measurements"] = {"far": declared}
     headline = [{"kind": "aligns", "distance": "far", "at_most": 0.1, "from": "ours", "why": "So."}]
     grade = {"axis": "size", "symbol": "n", "easiest_first": LEVELS, "primary": [1, 2]}
-    audit = one_claim(headline=headline, grade=grade, audit={"experiments": experiments})
-    ends = {0.02: (0.01, 0.05, 0.4), 0.001: (0.0, 0.0, built), 0.8: (0.8, 0.9, 1.0)}
+    audit = one_claim(headline=headline, grade=grade, audit={"experiments": experiments}, **changes)
+    ends = {
+        0.03: (0.3, 0.4, 0.5),
+        0.02: (0.01, 0.05, 0.4),
+        0.001: (0.0, 0.0, built),
+        0.8: (0.8, 0.9, 1.0),
+    }
 
     def measured(cell: Cell) -> Record:
         values = np.array(ends[float(cell.settings["level"])])  # type: ignore[arg-type]
@@ -133,11 +138,33 @@ def test_runs_that_cannot_be_read_stand_apart() -> None:
 
     card = scorecard(one_claim(notes=[note]), measured)
     (row,) = rows(card, role=RowRole.STRICTER)
-    assert (row.yes, row.n, row.void) == (2, 2, 4)
-    assert row.count == "2 of 2; in 4 more it cannot be read"
+    assert (row.yes, row.n, row.void) == (2, 2, 3)
+    assert row.count == "2 of 2; in 3 more it cannot be read"
     assert row.decision is RowDecision.OPEN
     (line,) = card.head.claims
     assert line.text == "6 of 6", "what is met wherever it can be read is no exception"
+
+
+@pytest.mark.parametrize("role", ["support", "notes"])
+def test_runs_beside_which_none_was_planned_are_not_void(role: str) -> None:
+    """The reference is planned beside five of six seeds."""
+    check = {**aligns(0.5), "distance": {"measurement": "distance", "arm": "low"}}
+    card = scorecard(one_claim(**{role: [check]}))
+    (row,) = [row for row in card.rows if row.role is not RowRole.DECIDES]
+    assert (row.yes, row.n, row.void) == (5, 5, 0)
+    assert row.count == "5 of 5"
+    assert row.decision is RowDecision.OPEN, "as the judge has it"
+    assert row.why.count("of 6") == 1
+    assert row.why.endswith("ran in 5 of 6")
+    (line,) = card.head.claims
+    assert line.text == "6 of 6", "what was planned in fewer runs is no exception"
+
+
+def test_an_arm_without_a_part_is_called_so_at_every_coordinate() -> None:
+    audit, measured = graded(ablations=[{"arm": "low", "lacks": "noise"}])
+    without = rows(scorecard(audit, measured), arm="low")
+    assert {row.at for row in without} == set(LEVELS)
+    assert {row.arm_words for row in without} == {"without noise"}
 
 
 def test_a_diverged_run_says_no_and_a_crashed_one_stands_apart() -> None:

@@ -51,7 +51,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "blue",
         "part",
         "passed",
-        "holds under one value of a choice, not under another",
+        "depends on a choice",
         "yes or no hangs on a choice that the paper leaves open",
     ),
     Outcome.NOT_SUPPORTED: Look(
@@ -67,7 +67,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "yellow",
         "none",
         "skipped",
-        "open, with the reason",
+        "open",
         "these runs, or a bound of ours, leave it open",
     ),
     Outcome.UNINFORMATIVE: Look(
@@ -75,7 +75,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "dim",
         "none absent",
         "skipped",
-        "no evidence: what should fail passes, too, or what should succeed fails",
+        "no evidence: a control ends alike",
         "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Look(

@@ -10,23 +10,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.formats.numbers import counted
-from reproaudit.formats.scorecard import ClaimLine, Scorecard
+from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
     OWN_CLAIMS,
+    CheckRows,
     Part,
     certainty,
     closing,
     groups,
+    is_own,
     legend_words,
     meta,
     parts,
     title_words,
 )
 from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import BRIEFEST, row_words, said_in_brief
+from reproaudit.report.rows import row_words
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5
@@ -93,7 +95,6 @@ def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     yield ""
     yield from _claims(card.head.own, width)
     yield from _wrapped(card.head.fold, width)
-    yield from _unmet(card, width)
     yield ""
     levels = [claim.level for claim in card.claims if claim.level is not None]
     if card.tier == "quick" and levels and _is_smaller(card):
@@ -142,15 +143,33 @@ def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
 
 
 def _unmet(card: Scorecard, width: int) -> Iterator[str]:
-    """Yield every row of the claims' own runs and of stated readings that is not met."""
-    if card.tier == "smoke":
-        return
-    every = [(part, check) for part in parts(card) for check in part.checks if not check.is_met]
-    if every:
-        yield from ("", "Not met")
-    for part, check in every:
-        said = "; ".join(words for words, unmet in said_in_brief(check, BRIEFEST) if unmet)
-        yield from _wrapped(f"{part.name}: {check.bounded}: {said}", width, "  ", "    ")
+    """Yield each claim with every condition that its own runs or other stated values miss."""
+    every = [] if card.tier == "smoke" else parts(card)
+    said = {part.name: [*filter(None, map(_unmet_words, part.checks))] for part in every}
+    if any(said.values()):
+        yield from ("", "Not met (--verbose has every number)")
+    for name, conditions in said.items():
+        if conditions:
+            yield from _wrapped(f"{name}: {'; '.join(conditions)}", width, "  ", "    ")
+
+
+def _unmet_words(check: CheckRows) -> str:
+    """A condition with the counts of runs that miss it; '' where it is met as far as it ran."""
+    unmet = [
+        row
+        for row in check.rows
+        if is_own(row) and row.decision is not RowDecision.MET and (row.yes < row.n or not row.n)
+    ]
+    own = [row for row in unmet if row.arm == check.own.arm]
+    others = len({row.arm for row in unmet} - {check.own.arm})
+    counts = [" ".join(filter(None, (row.at_words, _ended(row)))) for row in own]
+    if others:
+        counts.append(f"not met with {counted(others, 'other stated value')}")
+    return f"{check.bounded}: {', '.join(counts)}" if counts else ""
+
+
+def _ended(row: Row) -> str:
+    return row.count if row.decision is RowDecision.MISSED else f"{row.count} ({row.decision})"
 
 
 def _is_smaller(card: Scorecard) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from reproaudit.audit.model import Audit, Setting, Source
 from reproaudit.cell import SettingValue
@@ -313,7 +314,7 @@ def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceR
         others=(choice.own,) if swapped else names,
         guess=guess,
         effects=effects,
-        scale="reduced, both sides" if small else "own",
+        scale="reduced" if small else "own",
         small=small,
     )
 
@@ -328,7 +329,7 @@ def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
         counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
     both = turn.both(first, last)
     numbers = f", {both}" if both else ""
-    siblings = "".join(f"; likewise {words}" for words in siblings_of(turn.claim, turn.arm))
+    siblings = "".join(f"; the same with {words}" for words in siblings_of(turn.claim, turn.arm))
     return ChoiceEffect(
         claim=turn.claim.answer.id,
         title=turn.claim.claim.short,
@@ -361,12 +362,15 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     ]
 
 
-def joined(rows: Sequence[ChoiceRow], short: int = 0) -> tuple[ChoiceRow, ...]:
+def joined(
+    rows: Sequence[ChoiceRow], short: int = 0, clauses: Mapping[str, str] = MappingProxyType({})
+) -> tuple[ChoiceRow, ...]:
     """Return a table's rows, guesses that turn the same answers alike in one.
 
     Args:
         rows: a row for each choice.
         short: what of the numbers is left out: 1 for their nouns, 2 for all.
+        clauses: what claims are called, by id, where not by their whole clause.
     """
     alike: dict[object, list[ChoiceRow]] = {}
     for row in rows:
@@ -374,12 +378,13 @@ def joined(rows: Sequence[ChoiceRow], short: int = 0) -> tuple[ChoiceRow, ...]:
             (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
         )
         alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
-    return tuple(_joined(same, short) for same in alike.values())
+    return tuple(_joined(same, short, clauses) for same in alike.values())
 
 
-def _joined(same: Sequence[ChoiceRow], short: int) -> ChoiceRow:
+def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -> ChoiceRow:
     first = same[0]
-    effects = tuple(_shortened(effect, short if len(same) == 1 else 2) for effect in first.effects)
+    brief = short if len(same) == 1 else 2
+    effects = tuple(_shortened(effect, brief, clauses) for effect in first.effects)
     names = dict.fromkeys(row.words for row in same)
     own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
     update = {
@@ -394,11 +399,15 @@ def _joined(same: Sequence[ChoiceRow], short: int) -> ChoiceRow:
 GUESSED = f" ({PLACES[Source.ASSUMPTION]})"
 
 
-def _shortened(effect: ChoiceEffect, short: int) -> ChoiceEffect:
-    """An effect with its number without a noun, or without any."""
+def _shortened(effect: ChoiceEffect, short: int, clauses: Mapping[str, str]) -> ChoiceEffect:
+    """An effect with its number without a noun, or without any, its claim by a part of its clause.
+
+    The claim's line has all of it.
+    """
     if short == 0:
         return effect
     here, there = effect.numbers
     figures = f" ({here} → {there})" if here and short == 1 else ""
-    text = f"{effect.title}: {effect.counts}{figures}{effect.also}"
+    title = clauses.get(effect.claim, effect.title)
+    text = f"{title}: {effect.counts}{figures}{effect.also}"
     return effect.model_copy(update={"text": text})

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.arms import OWN, arms_of
 from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import batch_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity, placement
 from reproaudit.formats.numbers import at_words, number
 from reproaudit.formats.verdict import (
-    AblationAnswer,
     AlternativeAnswer,
     ArmAnswer,
     ClaimAnswer,
@@ -135,8 +135,16 @@ class ClaimText(Context):
         varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
         return [self.namer.varied(experiment, setting) for setting in varied]
 
-    def lacks(self, ablation: AblationAnswer) -> str:
-        """Return what an ablation lacks."""
+    @cached_property
+    def planned_seeds(self) -> Mapping[str, frozenset[int]]:
+        """The seeds with which each arm is planned, by its name."""
+        return {
+            arm.name: frozenset(batch_of(self.audit, self.claim, arm, self.tier).seeds)
+            for arm in arms_of(self.audit, self.claim)
+        }
+
+    def lacks(self, ablation: ArmAnswer) -> str:
+        """Return what an arm without a part lacks."""
         written = [(each.arm, each.lacks) for each in self.claim.ablations]
         named = {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
         return named[ablation.name]

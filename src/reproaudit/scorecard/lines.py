@@ -167,23 +167,28 @@ def _depending(claim: ClaimText) -> list[str]:
     ]
 
 
+REDUCED = " (reduced scale)"
+"""What is said of runs that are smaller than those that they are compared with."""
+
+
 def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list[str]:
     """Of a claim that a guess turns: as run, and with other values that nobody states."""
     own = count_words(claim.answer.own)
     there = count_words(guess)
     values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
-    scale = f"small; as run there {of(guess.own_yes, guess.own_n)}"
+    scale = f"at reduced scale, where as run {of(guess.own_yes, guess.own_n)}"
     is_small = claim.is_smaller(guess)
     sides = [
         f"with {values}, which nobody states, {there}{small}"
-        for small in ([f" ({scale})", " (small)"] if is_small else [""])
+        for small in ([f" ({scale})", REDUCED] if is_small else [""])
     ]
-    brief = f"{there} with {values}, {'a guess, small' if is_small else 'a guess'}"
-    aside = " (small)" if is_small else ""
+    aside = REDUCED if is_small else ""
+    brief = f"{there} with {values}, another guess{aside}"
     briefest = [
         f"{own}; {there} with {claim.arm(guess)}{aside}",
         f"{own} as run, {there} with another guess{aside}",
     ]
+    sides.append(f"with {claim.arm(guess)}, {there}{aside}")
     if holds:
         whole = [f"holds {side}; not as run, {own}" for side in sides]
         return [*whole, f"{brief}; {own} as run", *briefest]
@@ -278,15 +283,18 @@ def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
 
 
 def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
-    """What else the paper says that is met wherever it can be read, in too few runs to decide."""
+    """What else the paper says that is met wherever it can be read, where void runs leave it open.
+
+    What was planned in fewer runs is no exception.
+    """
     said = [row for row in _own(claim, rows) if row.role is RowRole.ALSO_SAID]
     few = [row for row in said if row.decision is RowDecision.OPEN and row.yes == row.n]
+    few = [row for row in few if row.void + row.crashed]
     if not few:
         return []
     full = [f"{row.says} in {row.count}" for row in few]
     brief = [f"{row.noun} in {of(row.yes, row.n)}" for row in few]
-    counts = [*dict.fromkeys(of(row.yes, row.n) for row in few)]
-    return ["; ".join(full), "; ".join(brief), f"the rest of it in {listed(counts)}"]
+    return ["; ".join(full), "; ".join(brief), f"{counted(len(few), 'further check')} open"]
 
 
 def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:
@@ -310,8 +318,8 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
         f"but {'; '.join(full)}",
         f"but {listed(short)}",
         f"but {listed(counts)}",
-        f"but {noun}s in {listed([of(row.yes, row.n) for row in missed])}",
-        f"{counted(len(missed), noun)} missed",
+        f"but {noun}s hold in {listed([of(row.yes, row.n) for row in missed])}",
+        f"{counted(len(missed), noun)} not met",
     ]
 
 
@@ -334,7 +342,7 @@ _WITH: Mapping[Answer, str] = {
     Answer.YES: "holds with",
     Answer.NO: "not with",
     Answer.OPEN: "open with",
-    Answer.NEAR: "near with",
+    Answer.NEAR: "near our bound with",
     Answer.BLIND: "tells nothing with",
     Answer.RULED_OUT: "diverges with",
     Answer.MIXED: "in part with",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reproaudit.audit.arms import PlannedArm, Role
-from reproaudit.checks import Censored, Kind, Number, Side
+from reproaudit.audit.arms import OWN, PlannedArm, Role
+from reproaudit.checks import Censored, Kind, Number, Side, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import at_words, counted, listed, of
 from reproaudit.formats.scorecard import Row, RowDecision, RowRole
@@ -20,6 +20,7 @@ from reproaudit.formats.verdict import (
     ControlAnswer,
     Estimate,
     ReadingAnswer,
+    RunAnswer,
     Status,
     Verdict,
 )
@@ -72,13 +73,18 @@ class _Put:
 
 @dataclass(frozen=True)
 class _Count:
-    """How many runs say what of one condition."""
+    """How many runs say what of one condition.
+
+    Attributes:
+        unpaired: the runs beside which no run of a compared arm was planned, by this arm.
+    """
 
     yes: int
     n: int
     void: int
     crashed: int
     diverged: int
+    unpaired: Mapping[str, int] = field(default_factory=dict)
 
 
 # --- what was asked -------------------------------------------------------------------------------
@@ -210,7 +216,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
     number = estimate.number_of(check)
     noun, held = claim.named(estimate, check)
     limit = estimate.limit
-    count = _count(put.arm, estimate)
+    count = _count(claim, put.arm, estimate)
     decision = _decision(claim, put, estimate, count)
     within = limit.side is Side.WITHIN
     values: dict[str, Any] = {
@@ -286,7 +292,7 @@ def _arm_words(claim: ClaimText, put: _Put) -> str:
         return claim.stated_value(arm)
     if arm.role is Role.OWN:
         return "as run"
-    if isinstance(arm, AblationAnswer):
+    if arm.role is Role.ABLATION:
         return f"without {claim.lacks(arm)}"
     words = claim.arm(arm)
     if put.beside is not None or arm.varied is not None:
@@ -305,7 +311,7 @@ def _answer(arm: ArmAnswer) -> str:
 # --- counts and decisions -------------------------------------------------------------------------
 
 
-def _count(arm: ArmAnswer, estimate: Estimate) -> _Count:
+def _count(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> _Count:
     """How many runs meet a condition; one that diverged does not."""
     pairs = [*zip(arm.runs, estimate.holds, strict=True)]
     diverged = sum(run.diverged for run, _ in pairs)
@@ -313,7 +319,16 @@ def _count(arm: ArmAnswer, estimate: Estimate) -> _Count:
     crashed = sum(run.status is Status.CRASHED for run, _ in pairs)
     yes = sum(holds is True and not run.diverged for run, holds in pairs)
     n = known + diverged
-    return _Count(yes, n, len(pairs) - n - crashed, crashed, diverged)
+    unpaired = Counter(run.about for run, _ in pairs if n and _is_unpaired(claim, run))
+    void = len(pairs) - n - crashed - unpaired.total()
+    return _Count(yes, n, void, crashed, diverged, unpaired)
+
+
+def _is_unpaired(claim: ClaimText, run: RunAnswer) -> bool:
+    """Whether a run has none beside it since a compared arm was planned with fewer runs."""
+    if run.void is not Void.NO_REFERENCE:
+        return False
+    return run.seed in claim.planned_seeds[OWN] - claim.planned_seeds[run.about]
 
 
 def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) -> RowDecision:
@@ -335,7 +350,7 @@ def _is_blind(put: _Put) -> bool:
 
 def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:
     """Met with every void run as a no, missed with every void run as a yes; else open."""
-    most = count.yes + count.void + count.crashed
+    most = arm.n - count.n + count.yes
     if claim.claim.exact or arm.stands_alone:
         if most < arm.n:
             return Decision.MISSED
@@ -359,8 +374,15 @@ def _why(
         return f"meets this; fails on {listed(_missed(claim, arm))}"
     if decision is RowDecision.MET and _tells_little(claim, arm, estimate):
         return "tells little: no control clearly misses it"
-    unread = [holds is None for holds in estimate.holds]
+    unread = [
+        holds is None and not _is_unpaired(claim, run)
+        for run, holds in zip(arm.runs, estimate.holds, strict=True)
+    ]
     parts = [_diverged(count)]
+    parts += [
+        f"{claim.namer.arm(name)} ran in {of(arm.n - runs, arm.n)}"
+        for name, runs in count.unpaired.items()
+    ]
     if decision in (RowDecision.OPEN, RowDecision.VOID):
         parts += [_voids(claim, arm, unread), _open(arm, estimate)]
     return "; ".join(filter(None, parts))

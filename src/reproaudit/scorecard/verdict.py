@@ -19,6 +19,7 @@ from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import at_words, capital, counted, listed, several
+from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
     ChoiceRow,
     DocumentedCounts,
@@ -135,8 +136,8 @@ def words_of(
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
 
-MOST_HEAD_WORDS = 590
-"""The most words of a head; marks and the heads of columns are printed beside it."""
+MOST_HEAD_WORDS = 620
+"""The most words of a page's first screen, marks and columns counted as words."""
 
 
 def head_of(judged: Judged) -> Head:
@@ -154,28 +155,43 @@ class Brevity(IntEnum):
     WHOLE = 0
     FIGURES = 1
     """Nouns of the numbers in the table of choices."""
-    QUESTIONS = 2
+    CLAUSES = 2
+    """Beside the claims' lines, the end of their clauses."""
+    QUESTIONS = 3
     """Questions on which no answer hangs."""
-    OTHERS = 3
+    OTHERS = 4
     """In the table of choices, claims that are not the paper's own."""
-    COUNTS = 4
-    """Numbers in the table of choices."""
-    LINES = 5
+    OURS = 5
+    """Which answers other bounds change, and at which coordinates we judged."""
+    LINES = 6
     """Where a claim's line has more than twenty words, exceptions in full."""
+    COUNTS = 7
+    """Numbers in the table of choices."""
+    VERDICT = 8
+    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
+
+
+_FRAME = "# · · read: · **not read: ## **The paper's own claims** · *Ours:*"
+_CHOICES = "**Choices that matter** | choice | one value → another | what changes | scale | |---|"
+_LINKS = "[every number (JSON)] · [records]"
 
 
 def words_in(head: Head) -> int:
-    """Count the words of a head, our claims and those of the code left out."""
+    """Count the words of a head as its page has them, marks, links and columns among them."""
     note = head.note
     parts = [
+        *(_FRAME, _LINKS, head.link and "[arXiv 1] ·", head.code and "· [authors' code]"),
+        _CHOICES if head.choices else "",
         *(head.title, head.byline, head.scale, head.runs, head.read, head.not_read, head.fold),
         *head.verdict,
-        "" if note is None else f"{note.text} opinion of {note.by}, {note.as_of}",
-        *(f"{line.mark} {line.title} {line.text}" for line in head.own),
-        *(f"{row.words} {row.value} → {listed(row.others)} {row.scale}" for row in head.choices),
+        "" if note is None else f"> {note.text} > — opinion of the auditor, {note.as_of}",
+        " · ".join(legend({line.outcome for line in head.own})),
+        *(f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in head.own),
+        *(f"| {row.words} | {row.value} → {listed(row.others)} |" for row in head.choices),
+        *(f"| {row.scale} |" for row in head.choices),
         *(effect.text for choice in head.choices for effect in choice.effects),
         head.questions_title,
-        *(question.text for question in head.questions),
+        *(f"1. {question.text}" for question in head.questions),
         head.ours,
     ]
     return sum(len(part.split()) for part in parts)
@@ -190,6 +206,7 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
     ]
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
+    cut = clauses_of(judged.texts) if brevity >= Brevity.CLAUSES else {}
     return Head(
         title=paper.title,
         byline=" · ".join(filter(None, (names, paper.published))),
@@ -199,19 +216,40 @@ def _head(judged: Judged, brevity: Brevity) -> Head:
         runs=_runs_words(judged.own),
         read=listed(paper.read),
         not_read=listed(paper.not_read),
-        verdict=tuple(_verdict(judged)),
+        verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),
         note=note_of(judged.reviews, judged.answers_digest),
         counts=_counts(judged.texts),
         claims=tuple(lines),
-        choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short),
+        choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
         questions_title=f"Questions to the authors{look_first}",
-        ours=" ".join(_ours(judged)),
+        ours=" ".join(_ours(judged, cut, short=brevity >= Brevity.OURS)),
         documented=documented_in(judged.audit, judged.reviews),
         measured_by="" if judged.origin is None else judged.origin.who,
         no_guess_varied=_has_guesses(judged) and not any(value.cells for value in judged.tried),
         fold=_fold(judged.texts),
     )
+
+
+FEWEST_WORDS = 5
+"""The fewest words of a clause that is cut."""
+
+
+def clauses_of(texts: Sequence[ClaimText]) -> dict[str, str]:
+    """Return each claim's clause by its id, cut where no other begins alike."""
+    shorts = [text.claim.short.split() for text in texts]
+    cut: dict[str, str] = {}
+    for text, words in zip(texts, shorts, strict=True):
+        most = next(
+            most
+            for most in range(FEWEST_WORDS, len(words) + FEWEST_WORDS + 1)
+            if sum(other[:most] == words[:most] for other in shorts) == 1 or most >= len(words)
+        )
+        whole = most + 2 >= len(words)
+        cut[text.answer.id] = (
+            text.claim.short if whole else f"{' '.join(words[:most]).rstrip(',')}…"
+        )
+    return cut
 
 
 def _of_whom(judged: Judged, *, own_alone: bool) -> list[ChoiceRow]:
@@ -292,7 +330,7 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 """What is said of one claim, and of several, in the order of the second sentence."""
 
 
-def _verdict(judged: Judged) -> Iterator[str]:
+def _verdict(judged: Judged, *, briefly: bool) -> Iterator[str]:
     claims = judged.own
     if judged.tier == "smoke":
         yield _smoke(judged.texts)
@@ -308,7 +346,7 @@ def _verdict(judged: Judged) -> Iterator[str]:
         yield f"{_main(main)}."
     others = [claim for claim in claims if not claim.claim.main]
     if others:
-        yield f"{_others(others, bool(main))}."
+        yield f"{_others(others, bool(main), briefly=briefly)}."
 
 
 def _smoke(texts: Sequence[ClaimText]) -> str:
@@ -320,8 +358,9 @@ def _smoke(texts: Sequence[ClaimText]) -> str:
 def _main(main: Sequence[ClaimText]) -> str:
     """The main claim with its k of n; several, each with its own."""
     said = [_ended(claim) for claim in main]
+    more = ["".join(f"; {words}" for words in _elsewhere(claim)) for claim in main]
     if len(main) == 1:
-        return f"The main claim {said[0]}: {main[0].claim.short}"
+        return f"The main claim {said[0]}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
     if len(outcomes) > 1 or Outcome.DEPENDS in outcomes:
         each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
@@ -329,25 +368,30 @@ def _main(main: Sequence[ClaimText]) -> str:
     both = "Both" if len(main) == 2 else f"All {len(main)}"
     verb = _HOLDS[outcomes.pop()]
     each = [
-        f"{claim.claim.short}{words.removeprefix(verb[0])}"
-        for claim, words in zip(main, said, strict=True)
+        f"{claim.claim.short}{words.removeprefix(verb[0])}{others}"
+        for claim, words, others in zip(main, said, more, strict=True)
     ]
     return f"{both} main claims {verb[1]}: {'; '.join(each)}"
 
 
-def _ended(claim: ClaimText) -> str:
+def _ended(claim: ClaimText, *, briefly: bool = False) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
     cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
-        return next(core for core in reversed(cores) if core.startswith("holds"))
-    others = other_readings(claim).items()
-    more = [
-        f"{how.replace('near', 'near our bound')} {', and '.join(values)}" for how, values in others
-    ]
-    return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
+        forms = [core for core in cores if core.startswith("holds")]
+        form = forms[-1] if briefly else forms[max(0, len(forms) - 2)]
+        return form.replace("; not ", ", but not ")
+    return f"{_HOLDS[claim.answer.outcome][0]}, {cores[-1]}"
 
 
-def _others(others: Sequence[ClaimText], after_main: bool) -> str:
+def _elsewhere(claim: ClaimText) -> list[str]:
+    """How a claim ended under other stated values: near our bound with 10 pairs, 0 of 15."""
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return []
+    return [f"{how} {', and '.join(values)}" for how, values in other_readings(claim).items()]
+
+
+def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> str:
     """What does not plainly hold: the only claim that depends in full, the rest counted."""
     groups: dict[Outcome, list[ClaimText]] = {}
     for outcome in _HOLDS:
@@ -357,7 +401,9 @@ def _others(others: Sequence[ClaimText], after_main: bool) -> str:
     for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
         if len(groups.get(outcome, ())) == 1 and not named:
             (claim,) = groups.pop(outcome)
-            named = f"“{capital(claim.claim.short)}” {_ended(claim)}"
+            elsewhere = "".join(f", {words}" for words in _elsewhere(claim))
+            ended = _ended(claim, briefly=briefly)
+            named = f"“{capital(claim.claim.short)}” {ended}{elsewhere}"
     more = " more" if after_main else ""
     parts: list[str] = []
     for outcome, same in groups.items():
@@ -444,19 +490,28 @@ def _fold(texts: Sequence[ClaimText]) -> str:
         first, _, rest = noun.partition(" ")
         plural = f"{first}s {rest}".strip() if len(same) > 1 else noun
         if same:
-            parts.append(f"{len(same)} {plural}: {listed(ended)}")
+            parts.append(f"{len(same)} {plural} ({listed(ended)})")
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
-def _ours(judged: Judged) -> Iterator[str]:
-    known = ", set with earlier results known" if judged.earlier else ""
-    if bounds := _bounds(judged.texts):
-        yield f"Bounds{known}; {bounds}."
-    if counts := [*_made_by_us(judged)]:
-        yield f"{capital(', '.join(counts))}."
+def _ours(judged: Judged, clauses: Mapping[str, str], *, short: bool) -> Iterator[str]:
+    """Whose answers our bounds decide, and what else is ours; claims by their clauses.
+
+    In short the answers are counted, and our coordinates left to the claims' lines.
+    """
+    begin = "Half or twice as wide, our bounds"
+    if judged.earlier:
+        begin = "We set the bounds knowing earlier results; half or twice as wide, they"
+    if changed := _changed_by_bounds(judged.texts, clauses, short=short):
+        yield f"{begin} would change {changed}."
+    made = [*([] if short else _levels(judged)), *_made_by_us(judged)]
+    if made:
+        yield f"We {listed(made)}."
 
 
-def _bounds(claims: Sequence[ClaimText]) -> str:
+def _changed_by_bounds(
+    claims: Sequence[ClaimText], clauses: Mapping[str, str], *, short: bool
+) -> str:
     """Whose answers another bound of ours would change."""
     ours = [
         claim
@@ -472,29 +527,37 @@ def _bounds(claims: Sequence[ClaimText]) -> str:
     if not ours:
         return ""
     if not turned:
-        return "half or twice as wide, they change no answer"
-    names = several([claim.name.replace("-", " ") for claim in turned], MOST_NAMES)
-    return f"half or twice as wide, they would change {names}"
+        return "no answer"
+    if short:
+        return counted(len(turned), "answer")
+    names = [f"“{clauses.get(claim.answer.id, claim.claim.short)}”" for claim in turned]
+    answers = "the answer" if len(turned) == 1 else "the answers"
+    return f"{answers} to {several(names, MOST_NAMES)}"
 
 
-def _made_by_us(judged: Judged) -> Iterator[str]:
+def _levels(judged: Judged) -> Iterator[str]:
     levels = {
-        f"{text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
+        f"at {text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
         for text in judged.texts
         if text.claim.grade is not None and text.claim.grade.origin == "ours"
     }
     if levels:
-        yield f"judged at {listed(sorted(levels))}"
+        yield f"judged {listed(sorted(levels))}"
+
+
+def _made_by_us(judged: Judged) -> Iterator[str]:
+    """What we did, each a verb with its object."""
     guesses: dict[str, bool] = {}
     for value in judged.tried:
         if value.guess:
             guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
     if guesses:
-        yield f"{counted(len(guesses), 'setting')} guessed, {sum(guesses.values())} varied"
+        varied = sum(guesses.values())
+        yield f"guessed {counted(len(guesses), 'setting')} ({varied} varied)"
     if recalled := sum(text.claim.wording == "recalled" for text in judged.texts):
-        yield f"{counted(recalled, 'claim')} worded from memory"
+        yield f"worded {counted(recalled, 'claim')} from memory"
     if left := len(judged.audit.not_audited):
-        yield f"{counted(left, 'claim')} left out"
+        yield f"left out {counted(left, 'claim')}"
 
 
 def _in_order(places: Sequence[Coordinate]) -> list[Coordinate]:
