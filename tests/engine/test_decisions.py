@@ -375,6 +375,10 @@ EQUALS = {"kind": "equals", "value": "distance", "to": 0.5, "within": 0.02, "fro
         # as many void runs as others are the reason
         ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 6 + [0.4] * 4},
          "low diverged in 6 of 10"),
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 5 + [0.4] * 5},
+         "low diverged in 5 of 10"),
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 4 + [0.4] * 6},
+         "runs lie on both sides of the bound (0.80 to 1.3 against 1, 4 void)"),
         ({"nulls": [{"name": "flat", **control(0.7)}], "no_control": None}, {},
          "the control (flat) has not run"),
     ],
