@@ -160,6 +160,8 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     margin = Limit(Side.WITHIN, 0.3, Provenance.OURS, target=0.5, least=0, most=1)
     assert margin.relaxed() == margin  # anything would lie within 0.6
     assert replace(margin, most=None).relaxed().at == 0.6
+    assert replace(margin, at=0.25).relaxed().at == 0.25  # nor beyond 0.5
+    assert replace(margin, at=0.24).relaxed().at == 0.48
     one_sided = replace(margin, at=0.08, target=0.9).one_sided(Side.AT_MOST)
     assert one_sided.relaxed() == one_sided
 
@@ -478,7 +480,16 @@ def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, say
 
 
 @pytest.mark.parametrize(
-    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False), ("never", False)]
+    ("cut", "says"),
+    [
+        (80, True),
+        ((50, 80), True),
+        ((80, 200), True),
+        ((80, 100), True),
+        (0, False),
+        (100, False),
+        ("never", False),
+    ],
 )
 def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
     noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))
@@ -803,6 +814,7 @@ STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
             [4, 0.33292682926829265],
         ),  # a move either way
         (FIRST, 0.26 * LATER, [4, 750]),
+        (FIRST, 0.25 * LATER, [4, 750]),
         (FIRST, 0.24 * LATER, [None, None]),
         (FIRST, 0 * LATER, [None, None]),
         (0 * FIRST, LATER, [None, None]),
@@ -837,6 +849,18 @@ def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: V
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
     assert {(c.met, c.void) for c in found if not c.met} == {(None, void)}
+
+
+def test_a_wait_is_known_but_for_noise() -> None:
+    """A yes has the least that the number may be, and a no the most."""
+    alternating = np.where(AFTER % 2, 1.0, -1.0)
+    stages = check("stages", **STAGES, **WAIT)
+    # of two hundredths until step 12, where half of a constant pace to 40 gives 0.075
+    _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=LATER + 0.01 * alternating))
+    assert (wait.met, wait.value) == (True, pytest.approx(0.075 / 0.02, rel=0.02))
+    # 0.1 at step 16, where 0.21 are made but for 0.097, four deviations of the noise
+    _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=HALF_MADE + 0.01 * alternating))
+    assert (wait.met, wait.value) == (False, pytest.approx(0.1 / (0.21 - 0.097), rel=0.05))
 
 
 def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
@@ -1010,6 +1034,7 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
         (f"{DISTANCE} at_most=-1", "no distance lies beyond 0: -1"),
         ("aligns ranks=[a,b] at_least=1.5", "no ranks lies beyond 1"),
         ("beats lower=a upper=b paired=false", "give either side an 'arm'"),
+        ("beats lower=a upper=b by=1", "'by' is a factor above 1"),
     ],
 )
 def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:

@@ -287,6 +287,8 @@ def test_an_average_lags_by_what_its_noise_shows() -> None:
             average = averaged(whole, over)
             assert least <= lag_of(average, whole) <= most
             assert lag_of(average, average) == lag_of(whole, whole) == lag_of(whole, average) == 0
+    ramp = np.linspace(0, 1, 200)
+    assert lag_of(ramp + noise(3, 200, 0.02), noise(4, 200, 0.2)) == 0
     whole = noise(3, 200, 0.1)
     assert lag_of(whole / 5, whole) == 0  # its neighbours share nothing
     assert lag_of(averaged(noise(1, 200), 9), averaged(noise(2, 200), 2)) > 0
