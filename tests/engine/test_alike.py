@@ -244,6 +244,13 @@ def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
     assert (Void.NOT_AS_FINELY in voids(answer)) is (outcome is None)
 
 
+def test_a_passage_alone_is_read_as_it_was_logged() -> None:
+    """It lies between 6,800 and 7,000, and no average is known beside it."""
+    audit = audit_of({"kind": "reaches", "value": PASSES, "at_least": 6_750, **PAPER})
+    answer = answered(audit, {"own": runs(rises(5_050))})
+    assert (answer.outcome, voids(answer)) == (Outcome.SUPPORTED, {None})
+
+
 def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
     check = {"kind": "equals", "value": PASSES, "to": 6_900, "within": 300, **PAPER}
     audit = audit_of(check, no_control="It is a number.")
@@ -378,6 +385,8 @@ def test_a_zero_start_of_ours_is_no_finding() -> None:
     audit = audit_of(TENFOLD, no_control="It is a fall.")
     answer = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
     assert answer.not_alike == ()
+    high = answered(audit, {"own": begin_at(1_000.0, runs(falls(1.2)))}, origin=None)
+    assert (high.outcome, voids(high)) == (Outcome.SUPPORTED, {None})
 
 
 # --- ends ---------------------------------------------------------------------------------------

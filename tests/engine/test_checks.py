@@ -162,6 +162,7 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     assert replace(margin, most=None).relaxed().at == 0.6
     assert replace(margin, at=0.25).relaxed().at == 0.25  # nor beyond 0.5
     assert replace(margin, at=0.24).relaxed().at == 0.48
+    assert [replace(margin, target=end).relaxed().at for end in (0.1, 0.9)] == [0.6, 0.6]
     one_sided = replace(margin, at=0.08, target=0.9).one_sided(Side.AT_MOST)
     assert one_sided.relaxed() == one_sided
 
@@ -183,6 +184,35 @@ def test_a_difference_is_not_held_against_a_factor() -> None:
 BOUNDS = {"start": {"at_most": 1, **OURS}, "end": {"above": 2, **PAPER}}
 STAGES = {"earlier": {"series": "a"}, "later": {"series": "b"}, "order": {"above": 2, **PAPER}}
 WAIT = {"wait": {"below": "one_clock", **PAPER}}
+
+
+def test_a_check_names_its_numbers_and_what_a_figure_draws() -> None:
+    named = [check(text).numbers[0] for text in (f"{DISTANCE} at_most=1", f"{SCORE} at_least=0")]
+    named += check("aligns ranks=[a,b] at_least=0.5").numbers
+    assert [(number.name, number.drawn) for number in named] == [
+        ("aligns", True),
+        ("aligns", True),
+        ("ranks", False),
+    ]
+    growths = [
+        check(f"grows_like series=a {law}", **GROWTH).numbers[1].inverse
+        for law in ("law=logarithm", "law=power exponent=1")
+    ]
+    assert ["a power or bounded law" in str(inverse) for inverse in growths] == [True, False]
+    beats = check("beats lower=a upper=b")
+    assert (beats.drawing.quantity, beats.drawing.rival) == beats.sides
+    of_arm = check("beats lower=a", upper={"measurement": "b", "arm": "other"})
+    assert (of_arm.drawing.quantity, of_arm.drawing.rival) == (of_arm.sides[0], None)
+    passes = {"measurement": "a", "passes": {"level": 0.5}}
+    of = run(a=[0.0, 1.0, 1.0])
+    for value, drawn in (("a", True), (passes, False)):
+        (condition,) = check("reaches at_most=9", value=value).conditions(of)
+        assert condition.number.drawn is drawn
+
+
+def test_lists_of_unlike_lengths_have_no_order_in_common() -> None:
+    with pytest.raises(MeasurementMissingError, match="lists of 3 and 1 cannot be ordered alike"):
+        check("aligns ranks=[a,b] at_least=0.5").conditions(run(a=(1.0, 2.0, 3.0), b=1.0))
 
 
 def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
@@ -328,6 +358,7 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
         (range(4), [4, 3, 2, 1], 1),  # too short a course: its last value
         ((0, 80, 88, 90, 95, 100), [9, 8, 7, 3, 1, 2], 2),  # of the last tenth
         ((0, 40, 60, 80, 100), [9, 8, 3, 1, 2], 2),  # of the last three, where a tenth has fewer
+        (range(41), [5] * 36 + [1, 1, 1, 9, 9], 1),
     ],
 )
 def test_a_settled_end_is_the_median_of_the_last_tenth(steps: Any, loss: Any, end: float) -> None:
@@ -393,6 +424,8 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
         (PARTS**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
         (0.5 + PARTS**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
         (1 + 0.2 * np.sin(2 * np.pi * 5 * PARTS), 0.2023),  # the windows see nothing of it
+        (np.exp(-9 * PARTS), 9 * 0.2),  # between the windows
+        (np.exp(-0.2 * PARTS), 0.04 * math.log(2) / math.log(0.975 / 0.775)),  # as a logarithm
     ],
 )
 def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> None:
@@ -532,10 +565,13 @@ def test_a_loss_at_rest_has_spikes_and_noise() -> None:
         (5 * np.floor(8 * PARTS) / 8, False),
         (np.log(np.minimum(AFTER[1:], 10)), False),  # nothing is grown late in training
         (np.log(AFTER[1:]) - 0.9 * np.log(np.maximum(AFTER[1:], 10) / 10), False),  # a tenth
+        # a fifth, and a fourth, of which 1/log(100) is asked
+        (np.log(AFTER[1:]) - 0.8 * np.log(np.maximum(AFTER[1:], 10) / 10), False),
+        (np.log(AFTER[1:]) - 0.75 * np.log(np.maximum(AFTER[1:], 10) / 10), None),
         (np.log(AFTER[1:]), True),
     ],
 )
-def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> None:
+def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool | None) -> None:
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     grows_like = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(grows_like, run(HUNDRED[1:], a=course + noise))[1] is says
@@ -1033,6 +1069,7 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
         (f"{SCORE} at_least=90", "no cosine lies beyond 1: 90"),
         (f"{DISTANCE} at_most=-1", "no distance lies beyond 0: -1"),
         ("aligns ranks=[a,b] at_least=1.5", "no ranks lies beyond 1"),
+        (f"{SCORE} at_least=-1.5", "no cosine lies beyond -1"),
         ("beats lower=a upper=b paired=false", "give either side an 'arm'"),
         ("beats lower=a upper=b by=1", "'by' is a factor above 1"),
     ],

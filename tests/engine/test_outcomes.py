@@ -260,6 +260,7 @@ UNMEASURED = Measurements(scalars={"final": 1.0})
         ({}, {"stays": [0.8] + [UNMEASURED] * 3}, "open", "open"),  # too few to tell
         ({}, {"stays": [0.8, YES] + [UNMEASURED] * 3}, "open", "open"),
         ({}, {"stays": [0.8, YES] + [UNMEASURED] * 2}, "open", "open"),
+        ({}, {"stays": [0.8, YES, YES] + [UNMEASURED] * 2}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + [UNMEASURED] * 12, "own": ROWS["no"]}, "open", "no"),
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
@@ -576,6 +577,7 @@ def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
     [
         ([1.0, 0.25], [1.0, 0.5], Answer.YES),  # half of the fall
         ([1.0, 0.25], [1.0, 0.51], Answer.UNFINISHED),
+        ([1.0, 0.5], [1.0, 0.8], Answer.UNFINISHED),
         ([1.0, 1.0], [1.0, 2.0], Answer.YES),
         ([1.0, 0.5], [1.0, 0.0], Answer.YES),
         ([1.0, -0.5], [1.0, 1.0], Answer.YES),
