@@ -160,6 +160,17 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     assert fair.outcome is Outcome.SUPPORTED
 
 
+def test_a_control_is_held_against_the_run_with_its_seed() -> None:
+    def every_other_half(to: float) -> Runs:
+        course = falls(to, pace=2_000)
+        long, short = SEEDS[::2], SEEDS[1::2]
+        return {**runs(course, seeds=long), **runs(course, LENGTH // 2, seeds=short)}
+
+    arms = {"own": every_other_half(0.05), "other": every_other_half(0.9)}
+    (null,) = answered(audit_of(LOW, nulls=["other"]), arms).controls
+    assert [run.void for run in null.runs] == [None] * 10
+
+
 def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
     answer = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), SHORTER)
     same = answered(audit_of(BELOW), {**SHORTER, "other": runs(falls(0.9))})
@@ -267,6 +278,23 @@ def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
     own = runs(rises(5_000))
     answer = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
     assert answer.outcome is Outcome.SUPPORTED
+
+
+@pytest.mark.parametrize(("own", "other"), [(15_000, None), (None, 15_000)])
+def test_a_limit_is_no_larger_contrast_than_a_number_beyond_it(
+    own: int | None, other: int | None
+) -> None:
+    """One passes 10,000 steps after a reference, the other at least 7,000 after it."""
+
+    def passing(step: int | None, seeds: Sequence[int] = SEEDS) -> Runs:
+        return runs(rises(step or 90_000), LENGTH if step else 12_000, seeds=seeds)
+
+    check = {"kind": "reaches", "value": PASSES, "grown_from": {**PASSES, "arm": "third"}}
+    audit = audit_of({**check, "above": 0, **PAPER}, {"third": control(0.5)}, nulls=["other"])
+    null = {**passing(other, SEEDS[:7]), **passing(2_000, SEEDS[7:])}
+    answer = answered(audit, {"own": passing(own), "other": null, "third": passing(5_000)})
+    assert (answer.base.yes, answer.controls[0].yes) == (10, 7)
+    assert answer.controls[0].verdict == "open"
 
 
 # --- as many ------------------------------------------------------------------------------------
