@@ -160,7 +160,7 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     assert fair.outcome is Outcome.SUPPORTED
 
 
-def test_a_control_is_held_against_the_run_with_its_seed() -> None:
+def test_what_is_compared_is_as_long_as_the_run_with_its_seed() -> None:
     def every_other_half(to: float) -> Runs:
         course = falls(to, pace=2_000)
         long, short = SEEDS[::2], SEEDS[1::2]
@@ -169,6 +169,7 @@ def test_a_control_is_held_against_the_run_with_its_seed() -> None:
     arms = {"own": every_other_half(0.05), "other": every_other_half(0.9)}
     (null,) = answered(audit_of(LOW, nulls=["other"]), arms).controls
     assert [run.void for run in null.runs] == [None] * 10
+    assert voids(answered(audit_of(BELOW), arms)) == {None}
 
 
 def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:

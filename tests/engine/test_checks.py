@@ -577,6 +577,19 @@ def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool | Non
     assert met(grows_like, run(HUNDRED[1:], a=course + noise))[1] is says
 
 
+@pytest.mark.parametrize(("pace", "says"), [(0.1, False), (0.3, True)])
+def test_late_growth_is_asked_of_a_law_that_grew_from_the_first_step(
+    pace: float, says: bool
+) -> None:
+    """From step 25 to 100 a root grows by 5, so that a growth of 1 asks for a pace of 0.2."""
+    root = np.sqrt(AFTER[25:])
+    late = np.maximum(root - np.sqrt(44), 0)
+    noise = 0.001 * np.random.default_rng(0).normal(size=76)
+    course = 2 * np.minimum(root, np.sqrt(44)) + pace * late + noise
+    grows_like = check("grows_like series=a law=power exponent=0.5 since=0.25", **GROWTH)
+    assert met(grows_like, run(HUNDRED[25:], a=course)) == [True, says]
+
+
 SIXTY_THOUSAND = np.unique([0, *np.geomspace(1, 60000, 100).round()])
 IN_LOGS = {
     "a logarithm": (np.log(1 + SIXTY_THOUSAND), "law=logarithm", True),
@@ -825,7 +838,10 @@ def test_a_separation_is_absent_first_and_there_last() -> None:
     separates = check("separates value=a", **BOUNDS)
     assert met(separates, run(a=[1.0, 9.0, 3.0])) == [True, True]
     assert met(separates, run(a=[1.5, 9.0, 2.0])) == [False, False]
-    other = check("separates value=a start_value=b", **BOUNDS).conditions(run(a=A, b=B))
+    others = check("separates value=a start_value=b", **BOUNDS)
+    for kind, name in ((separates, "a"), (others, "b")):
+        assert [quantity.measurement for quantity, _ in kind.bounded] == [name, "a"]
+    other = others.conditions(run(a=A, b=B))
     assert [(c.noun, c.value) for c in other] == [("b", 1), ("a", 2)]
 
 
@@ -892,11 +908,14 @@ def test_a_wait_is_known_but_for_noise() -> None:
     alternating = np.where(AFTER % 2, 1.0, -1.0)
     stages = check("stages", **STAGES, **WAIT)
     # of two hundredths until step 12, where half of a constant pace to 40 gives 0.075
-    _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=LATER + 0.01 * alternating))
-    assert (wait.met, wait.value) == (True, pytest.approx(0.075 / 0.02, rel=0.02))
-    # 0.1 at step 16, where 0.21 are made but for 0.097, four deviations of the noise
-    _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=HALF_MADE + 0.01 * alternating))
-    assert (wait.met, wait.value) == (False, pytest.approx(0.1 / (0.21 - 0.097), rel=0.05))
+    for by in (1, 5):
+        later = by * (LATER + 0.01 * alternating)
+        _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=later))
+        assert (wait.met, wait.value) == (True, pytest.approx(0.075 / 0.02, rel=0.02))
+        # 0.1 at step 16, where 0.21 are made but for 0.097, four deviations of the noise
+        half_made = by * (HALF_MADE + 0.01 * alternating)
+        _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=half_made))
+        assert (wait.met, wait.value) == (False, pytest.approx(0.1 / (0.21 - 0.097), rel=0.05))
 
 
 def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:

@@ -111,6 +111,14 @@ def test_what_is_at_rest_changes_by_its_trend_in_as_long_again(logs: Any, since:
     assert change == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
+def test_the_last_parts_are_those_of_the_log() -> None:
+    """Of a log from step 200 to 299 the last twentieth, from 294.05 on, lies elsewhere."""
+    steps = 199 + T100
+    for since, rests in ((95, False), (200, True)):
+        logs = noise(0, size=0.01) + 0.2 * (since < T100)
+        assert math.isnan(change_at_rest(steps, logs, 0.05)) is not rests
+
+
 @pytest.mark.parametrize(
     ("steps", "change"),
     [

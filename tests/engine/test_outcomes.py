@@ -590,6 +590,12 @@ def test_an_alternative_that_hardly_trained_is_unfinished(
     assert ask(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
 
 
+@pytest.mark.parametrize(("diverged", "answer"), [(7, Answer.OPEN), (8, Answer.RULED_OUT)])
+def test_a_reading_is_ruled_out_where_more_than_half_diverge(diverged: int, answer: Answer) -> None:
+    runs = {"own": ["diverged"] * diverged + [YES] * 7, "steps=20": ROWS["yes"]}
+    assert ask(one_claim(steps=read_as(20)), runs).own.answer is answer
+
+
 def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> None:
     audit = one_claim(pause=guess(1.0))
     records = records_of(audit, {"own": [[1.0, 0.25]] * 15, "pause=1": [[1.0, 9.0]] * 5})
