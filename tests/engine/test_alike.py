@@ -16,6 +16,8 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
 from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, ReasonKind, Unlike
+from reproaudit.judge import index_records
+from reproaudit.judge.alike import from_elsewhere, units_apart
 from reproaudit.records import Measurements, Origin, Record, Series
 from reproaudit.scorecard.words import Context, words
 
@@ -69,7 +71,8 @@ def changed(series: Runs, how: Callable[[NDArray[np.float64]], NDArray[np.float6
 def audit_of(check: dict[str, Any], arms: Mapping[str, Any] | None = None, **changes: Any) -> Audit:
     """An audit of one claim, whose arms differ in the level."""
     steps = changes.pop("length", None)
-    series = {"kind": "series", "unit": "1", "meaning": "What is watched."}
+    declared = changes.pop("declared", {})
+    series = {"kind": "series", "unit": "1", "meaning": "What is watched.", **declared}
     return make_audit(
         claims=[
             claim(
@@ -91,13 +94,22 @@ def answered(audit: Audit, arms: Mapping[str, Runs], **changes: Any) -> ClaimAns
     """The answer to the claim, of runs from elsewhere by arm."""
     records: list[Record] = []
     for name, by_seed in arms.items():
-        settings = {} if name == "own" else audit.arms[name].settings
-        values = audit.values_of("descent", "paper", settings)
-        for seed, series in by_seed.items():
-            cell = Cell("mini", "paper", "descent", values, seed)
-            measured = Measurements(series={"x": series})
-            records.append(make_record(cell, measured, **{"origin": ELSEWHERE, **changes}))
+        measured = {seed: Measurements(series={"x": x}) for seed, x in by_seed.items()}
+        records += records_of(audit, name, measured, **changes)
     return answers_of(audit, records)["one"]
+
+
+def records_of(
+    audit: Audit, arm: str, measured: Mapping[int, Measurements], **changes: Any
+) -> list[Record]:
+    """The records of an arm from elsewhere, by seed."""
+    settings = {} if arm == "own" else audit.arms[arm].settings
+    values = audit.values_of("descent", "paper", settings)
+    made = {"origin": ELSEWHERE, **changes}
+    return [
+        make_record(Cell("mini", "paper", "descent", values, seed), each, **made)
+        for seed, each in measured.items()
+    ]
 
 
 def voids(answer: ClaimAnswer) -> set[Void | None]:
@@ -129,6 +141,13 @@ def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check: dict[str, Any])
     assert (fair.outcome, fair.not_alike) == (Outcome.SUPPORTED, ())
 
 
+@pytest.mark.parametrize(("length", "void"), [(19_000, None), (18_800, Void.NOT_AS_FAR)])
+def test_logs_go_equally_far_from_95_per_cent_on(length: int, void: Void | None) -> None:
+    for own, other in ((LENGTH, length), (length, LENGTH)):
+        arms = {"own": runs(falls(0.05), own), "other": runs(falls(0.9), other)}
+        assert voids(answered(audit_of(BELOW), arms)) == {void}
+
+
 def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     audit = audit_of(LOW, nulls=["other"])
     slow = falls(0.05, pace=5_000)
@@ -139,6 +158,18 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     ]
     fair = answered(audit, {"own": runs(slow), "other": runs(falls(0.9, pace=5_000))})
     assert fair.outcome is Outcome.SUPPORTED
+
+
+def test_what_is_compared_is_as_long_as_the_run_with_its_seed() -> None:
+    def every_other_half(to: float) -> Runs:
+        course = falls(to, pace=2_000)
+        long, short = SEEDS[::2], SEEDS[1::2]
+        return {**runs(course, seeds=long), **runs(course, LENGTH // 2, seeds=short)}
+
+    arms = {"own": every_other_half(0.05), "other": every_other_half(0.9)}
+    (null,) = answered(audit_of(LOW, nulls=["other"]), arms).controls
+    assert [run.void for run in null.runs] == [None] * 10
+    assert voids(answered(audit_of(BELOW), arms)) == {None}
 
 
 def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
@@ -225,11 +256,21 @@ def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
     assert (Void.NOT_AS_FINELY in voids(answer)) is (outcome is None)
 
 
+def test_a_passage_alone_is_read_as_it_was_logged() -> None:
+    """It lies between 6,800 and 7,000, and no average is known beside it."""
+    audit = audit_of({"kind": "reaches", "value": PASSES, "at_least": 6_750, **PAPER})
+    answer = answered(audit, {"own": runs(rises(5_050))})
+    assert (answer.outcome, voids(answer)) == (Outcome.SUPPORTED, {None})
+
+
 def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
     check = {"kind": "equals", "value": PASSES, "to": 6_900, "within": 300, **PAPER}
     audit = audit_of(check, no_control="It is a number.")
     coarse = answered(audit, {"own": runs(rises(5_000), every=4_000)})
     assert (coarse.level, voids(coarse)) == (None, {Void.NOT_AS_FINELY})
+    at_the_end = {**check, "to": 6_100, "within": 1_900}  # to 8,000, at which it had passed
+    audit_there = audit_of(at_the_end, no_control="It is a number.")
+    assert voids(answered(audit_there, {"own": runs(rises(5_000), every=4_000)})) == {None}
     assert answered(audit, {"own": runs(rises(5_000))}).outcome is Outcome.SUPPORTED
 
 
@@ -238,6 +279,23 @@ def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
     own = runs(rises(5_000))
     answer = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
     assert answer.outcome is Outcome.SUPPORTED
+
+
+@pytest.mark.parametrize(("own", "other"), [(15_000, None), (None, 15_000)])
+def test_a_limit_is_no_larger_contrast_than_a_number_beyond_it(
+    own: int | None, other: int | None
+) -> None:
+    """One passes 10,000 steps after a reference, the other at least 7,000 after it."""
+
+    def passing(step: int | None, seeds: Sequence[int] = SEEDS) -> Runs:
+        return runs(rises(step or 90_000), LENGTH if step else 12_000, seeds=seeds)
+
+    check = {"kind": "reaches", "value": PASSES, "grown_from": {**PASSES, "arm": "third"}}
+    audit = audit_of({**check, "above": 0, **PAPER}, {"third": control(0.5)}, nulls=["other"])
+    null = {**passing(other, SEEDS[:7]), **passing(2_000, SEEDS[7:])}
+    answer = answered(audit, {"own": passing(own), "other": null, "third": passing(5_000)})
+    assert (answer.base.yes, answer.controls[0].yes) == (10, 7)
+    assert answer.controls[0].verdict == "open"
 
 
 # --- as many ------------------------------------------------------------------------------------
@@ -269,6 +327,7 @@ def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, s
     arms = {"own": runs(falls(0.05), seeds=many), "other": runs(falls(0.9), seeds=[0])}
     answer = answered(audit, arms)
     assert answer.outcome is (Outcome.SUPPORTED if stated else Outcome.UNDECIDED)
+    assert answer.controls[0].unfinished is not bool(stated)
     why = {
         (reason.arm, reason.void)
         for reason in answer.reasons
@@ -331,6 +390,7 @@ TENFOLD = {"kind": "converges", "loss": "x", "falls": {"at_least": 10, **PAPER}}
         (1_000.0, 1.2, Outcome.UNDECIDED),  # which the loss may have been
         (0.0, 0.1, Outcome.SUPPORTED),  # which it was not: it falls afterwards
         (0.0, 1.2, Outcome.NOT_SUPPORTED),
+        (-3.0, 0.1, Outcome.SUPPORTED),
         (2.3, 0.1, Outcome.SUPPORTED),
         (2.3, 1.2, Outcome.NOT_SUPPORTED),
     ],
@@ -341,8 +401,8 @@ def test_a_first_observation_apart_from_all_others_is_not_used(
     audit = audit_of(TENFOLD, no_control="It is a fall.")
     answer = answered(audit, {"own": begin_at(first, runs(falls(to)))})
     assert (answer.outcome if answer.level else Outcome.UNDECIDED) is outcome
-    zero = first == 0
-    assert [unlike.how for unlike in answer.not_alike] == [Unlike.ZERO_START] * zero
+    said = {0.0: [Unlike.ZERO_START], -3.0: [Unlike.START_LEFT_OUT]}
+    assert [unlike.how for unlike in answer.not_alike] == said.get(first, [])
 
 
 def test_a_zero_start_is_no_finding_where_no_start_is_read() -> None:
@@ -354,6 +414,8 @@ def test_a_zero_start_of_ours_is_no_finding() -> None:
     audit = audit_of(TENFOLD, no_control="It is a fall.")
     answer = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
     assert answer.not_alike == ()
+    high = answered(audit, {"own": begin_at(1_000.0, runs(falls(1.2)))}, origin=None)
+    assert (high.outcome, voids(high)) == (Outcome.SUPPORTED, {None})
 
 
 # --- ends ---------------------------------------------------------------------------------------
@@ -377,3 +439,84 @@ def test_a_mean_of_ends_that_are_not_settled_decides_nothing(
     answer = answered(audit_of(check, no_control="It is a number."), {"own": runs(swings(by))})
     assert (answer.outcome if answer.level else None) is outcome
     assert (Void.END_APART in voids(answer)) is (outcome is None)
+
+
+# --- in one unit --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "share"),
+    [
+        ((0.5, 0.9), (50.0, 90.0), "own"),
+        ((50.0, 90.0), (0.5, 0.9), "other"),
+        ((0.5, 1.0), (50.0, 100.0), "own"),
+        ((0.5, 1.01), (50.0, 100.0), None),  # no share
+        ((0.5, 1.0), (50.0, 101.0), None),  # nor per cent
+        ((0.1, 0.5), (5.0, 10.0), "own"),  # twenty times as much
+        ((0.1, 0.5), (5.0, 9.9), None),
+        ((0.1, 0.1), (50.0, 50.0), "own"),  # five hundred times
+        ((0.1, 0.1), (50.0, 51.0), None),
+        ((-0.1, 0.9), (50.0, 90.0), None),
+        ((0.5, 0.9), (0.5, 0.8), None),
+    ],
+)
+def test_shares_of_one_arm_and_per_cent_of_another_are_asked_about(
+    own: tuple[float, float], other: tuple[float, float], share: str | None
+) -> None:
+    audit = audit_of(BELOW)
+    twice = audit.model_copy(update={"claims": audit.claims * 2})
+    forms: list[Callable[[Any], Measurements]] = [
+        lambda ends: Measurements(series={"x": Series(steps=(0, 1), values=ends)}),
+        lambda ends: Measurements(arrays={"x": np.array(ends)}),
+    ]
+    for form in forms:
+        records = [
+            *records_of(audit, "own", dict.fromkeys(range(3), form(own))),
+            *records_of(audit, "other", dict.fromkeys(range(3), form(other))),
+            *records_of(audit, "other", {9: form((0.0, 1e9))}, status="diverged"),
+            *records_of(audit, "other", {8: Measurements()}),
+        ]
+        found = [*units_apart(twice, "paper", index_records(records))]
+        assert [(apart.measurement, apart.arms[0].name) for apart in found] == (
+            [] if share is None else [("x", share)]
+        )
+        for apart in found:
+            assert apart.most == (min(own[1], other[1]), max(own[1], other[1]))
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked"),
+    [
+        ({"unit": "%"}, True),
+        ({"unit": "Percent"}, True),
+        ({"range": [0, 100]}, True),
+        ({"range": [None, 100]}, True),
+        ({"range": [0, None]}, False),
+        ({"unit": "m"}, False),
+    ],
+)
+def test_what_may_be_a_share_is_a_pure_number_with_no_open_end(
+    declared: dict[str, Any], asked: bool
+) -> None:
+    audit = audit_of(BELOW, declared=declared)
+    ends = {"own": (0.2, 0.4, 0.9), "other": (20.0, 40.0, 90.0)}
+    records = [
+        record
+        for name, every in ends.items()
+        for record in records_of(
+            audit, name, {seed: Measurements(scalars={"x": end}) for seed, end in enumerate(every)}
+        )
+    ]
+    found = [*units_apart(audit, "paper", index_records(records))]
+    assert [apart.most for apart in found] == [(0.4, 40.0)] * asked  # of typical runs
+    lone = [record for record in records if record.settings["level"] == 0.02]
+    assert not [*units_apart(audit, "paper", index_records(lone))]
+
+
+def test_runs_from_elsewhere_are_all_from_there() -> None:
+    audit = audit_of(BELOW)
+    theirs = records_of(audit, "own", {0: Measurements()})
+    ours = records_of(audit, "own", {0: Measurements()}, origin=None)
+    assert from_elsewhere(theirs)
+    assert not from_elsewhere([])
+    assert not from_elsewhere([*theirs, *ours])

@@ -160,6 +160,9 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     margin = Limit(Side.WITHIN, 0.3, Provenance.OURS, target=0.5, least=0, most=1)
     assert margin.relaxed() == margin  # anything would lie within 0.6
     assert replace(margin, most=None).relaxed().at == 0.6
+    assert replace(margin, at=0.25).relaxed().at == 0.25  # nor beyond 0.5
+    assert replace(margin, at=0.24).relaxed().at == 0.48
+    assert [replace(margin, target=end).relaxed().at for end in (0.1, 0.9)] == [0.6, 0.6]
     one_sided = replace(margin, at=0.08, target=0.9).one_sided(Side.AT_MOST)
     assert one_sided.relaxed() == one_sided
 
@@ -181,6 +184,35 @@ def test_a_difference_is_not_held_against_a_factor() -> None:
 BOUNDS = {"start": {"at_most": 1, **OURS}, "end": {"above": 2, **PAPER}}
 STAGES = {"earlier": {"series": "a"}, "later": {"series": "b"}, "order": {"above": 2, **PAPER}}
 WAIT = {"wait": {"below": "one_clock", **PAPER}}
+
+
+def test_a_check_names_its_numbers_and_what_a_figure_draws() -> None:
+    named = [check(text).numbers[0] for text in (f"{DISTANCE} at_most=1", f"{SCORE} at_least=0")]
+    named += check("aligns ranks=[a,b] at_least=0.5").numbers
+    assert [(number.name, number.drawn) for number in named] == [
+        ("aligns", True),
+        ("aligns", True),
+        ("ranks", False),
+    ]
+    growths = [
+        check(f"grows_like series=a {law}", **GROWTH).numbers[1].inverse
+        for law in ("law=logarithm", "law=power exponent=1")
+    ]
+    assert ["a power or bounded law" in str(inverse) for inverse in growths] == [True, False]
+    beats = check("beats lower=a upper=b")
+    assert (beats.drawing.quantity, beats.drawing.rival) == beats.sides
+    of_arm = check("beats lower=a", upper={"measurement": "b", "arm": "other"})
+    assert (of_arm.drawing.quantity, of_arm.drawing.rival) == (of_arm.sides[0], None)
+    passes = {"measurement": "a", "passes": {"level": 0.5}}
+    of = run(a=[0.0, 1.0, 1.0])
+    for value, drawn in (("a", True), (passes, False)):
+        (condition,) = check("reaches at_most=9", value=value).conditions(of)
+        assert condition.number.drawn is drawn
+
+
+def test_lists_of_unlike_lengths_have_no_order_in_common() -> None:
+    with pytest.raises(MeasurementMissingError, match="lists of 3 and 1 cannot be ordered alike"):
+        check("aligns ranks=[a,b] at_least=0.5").conditions(run(a=(1.0, 2.0, 3.0), b=1.0))
 
 
 def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
@@ -326,6 +358,7 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
         (range(4), [4, 3, 2, 1], 1),  # too short a course: its last value
         ((0, 80, 88, 90, 95, 100), [9, 8, 7, 3, 1, 2], 2),  # of the last tenth
         ((0, 40, 60, 80, 100), [9, 8, 3, 1, 2], 2),  # of the last three, where a tenth has fewer
+        (range(41), [5] * 36 + [1, 1, 1, 9, 9], 1),
     ],
 )
 def test_a_settled_end_is_the_median_of_the_last_tenth(steps: Any, loss: Any, end: float) -> None:
@@ -391,6 +424,8 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
         (PARTS**-0.2, math.log(2) * 0.2),  # after as long again, where the windows see 0.046
         (0.5 + PARTS**-0.1, math.log(1.5 / (0.5 + 2**-0.1))),
         (1 + 0.2 * np.sin(2 * np.pi * 5 * PARTS), 0.2023),  # the windows see nothing of it
+        (np.exp(-9 * PARTS), 9 * 0.2),  # between the windows
+        (np.exp(-0.2 * PARTS), 0.04 * math.log(2) / math.log(0.975 / 0.775)),  # as a logarithm
     ],
 )
 def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> None:
@@ -478,7 +513,16 @@ def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, say
 
 
 @pytest.mark.parametrize(
-    ("cut", "says"), [(80, True), ((50, 80), True), ((80, 200), True), (0, False), ("never", False)]
+    ("cut", "says"),
+    [
+        (80, True),
+        ((50, 80), True),
+        ((80, 200), True),
+        ((80, 100), True),
+        (0, False),
+        (100, False),
+        ("never", False),
+    ],
 )
 def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
     noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))
@@ -521,13 +565,29 @@ def test_a_loss_at_rest_has_spikes_and_noise() -> None:
         (5 * np.floor(8 * PARTS) / 8, False),
         (np.log(np.minimum(AFTER[1:], 10)), False),  # nothing is grown late in training
         (np.log(AFTER[1:]) - 0.9 * np.log(np.maximum(AFTER[1:], 10) / 10), False),  # a tenth
+        # a fifth, and a fourth, of which 1/log(100) is asked
+        (np.log(AFTER[1:]) - 0.8 * np.log(np.maximum(AFTER[1:], 10) / 10), False),
+        (np.log(AFTER[1:]) - 0.75 * np.log(np.maximum(AFTER[1:], 10) / 10), None),
         (np.log(AFTER[1:]), True),
     ],
 )
-def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool) -> None:
+def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool | None) -> None:
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     grows_like = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(grows_like, run(HUNDRED[1:], a=course + noise))[1] is says
+
+
+@pytest.mark.parametrize(("pace", "says"), [(0.1, False), (0.3, True)])
+def test_late_growth_is_asked_of_a_law_that_grew_from_the_first_step(
+    pace: float, says: bool
+) -> None:
+    """From step 25 to 100 a root grows by 5, so that a growth of 1 asks for a pace of 0.2."""
+    root = np.sqrt(AFTER[25:])
+    late = np.maximum(root - np.sqrt(44), 0)
+    noise = 0.001 * np.random.default_rng(0).normal(size=76)
+    course = 2 * np.minimum(root, np.sqrt(44)) + pace * late + noise
+    grows_like = check("grows_like series=a law=power exponent=0.5 since=0.25", **GROWTH)
+    assert met(grows_like, run(HUNDRED[25:], a=course)) == [True, says]
 
 
 SIXTY_THOUSAND = np.unique([0, *np.geomspace(1, 60000, 100).round()])
@@ -778,7 +838,10 @@ def test_a_separation_is_absent_first_and_there_last() -> None:
     separates = check("separates value=a", **BOUNDS)
     assert met(separates, run(a=[1.0, 9.0, 3.0])) == [True, True]
     assert met(separates, run(a=[1.5, 9.0, 2.0])) == [False, False]
-    other = check("separates value=a start_value=b", **BOUNDS).conditions(run(a=A, b=B))
+    others = check("separates value=a start_value=b", **BOUNDS)
+    for kind, name in ((separates, "a"), (others, "b")):
+        assert [quantity.measurement for quantity, _ in kind.bounded] == [name, "a"]
+    other = others.conditions(run(a=A, b=B))
     assert [(c.noun, c.value) for c in other] == [("b", 1), ("a", 2)]
 
 
@@ -803,6 +866,7 @@ STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
             [4, 0.33292682926829265],
         ),  # a move either way
         (FIRST, 0.26 * LATER, [4, 750]),
+        (FIRST, 0.25 * LATER, [4, 750]),
         (FIRST, 0.24 * LATER, [None, None]),
         (FIRST, 0 * LATER, [None, None]),
         (0 * FIRST, LATER, [None, None]),
@@ -837,6 +901,21 @@ def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: V
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
     assert {(c.met, c.void) for c in found if not c.met} == {(None, void)}
+
+
+def test_a_wait_is_known_but_for_noise() -> None:
+    """A yes has the least that the number may be, and a no the most."""
+    alternating = np.where(AFTER % 2, 1.0, -1.0)
+    stages = check("stages", **STAGES, **WAIT)
+    # of two hundredths until step 12, where half of a constant pace to 40 gives 0.075
+    for by in (1, 5):
+        later = by * (LATER + 0.01 * alternating)
+        _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=later))
+        assert (wait.met, wait.value) == (True, pytest.approx(0.075 / 0.02, rel=0.02))
+        # 0.1 at step 16, where 0.21 are made but for 0.097, four deviations of the noise
+        half_made = by * (HALF_MADE + 0.01 * alternating)
+        _, wait = stages.conditions(run(HUNDRED, a=FIRST, b=half_made))
+        assert (wait.met, wait.value) == (False, pytest.approx(0.1 / (0.21 - 0.097), rel=0.05))
 
 
 def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
@@ -1009,7 +1088,9 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
         (f"{SCORE} at_least=90", "no cosine lies beyond 1: 90"),
         (f"{DISTANCE} at_most=-1", "no distance lies beyond 0: -1"),
         ("aligns ranks=[a,b] at_least=1.5", "no ranks lies beyond 1"),
+        (f"{SCORE} at_least=-1.5", "no cosine lies beyond -1"),
         ("beats lower=a upper=b paired=false", "give either side an 'arm'"),
+        ("beats lower=a upper=b by=1", "'by' is a factor above 1"),
     ],
 )
 def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:

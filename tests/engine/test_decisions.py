@@ -18,6 +18,7 @@ from bundles import (
     ROWS,
     YES,
     ask,
+    guess,
     one_claim,
     ours,
     read_as,
@@ -375,6 +376,13 @@ EQUALS = {"kind": "equals", "value": "distance", "to": 0.5, "within": 0.02, "fro
         # as many void runs as others are the reason
         ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 6 + [0.4] * 4},
          "low diverged in 6 of 10"),
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 5 + [0.4] * 5},
+         "low diverged in 5 of 10"),
+        ({"headline": [AGAINST_LOW]}, {"own": [0.3, 0.5] * 5, "low": ["diverged"] * 4 + [0.4] * 6},
+         "runs lie on both sides of the bound (0.80 to 1.3 against 1, 4 void)"),
+        ({"headline": [MARGIN], "share": 0.9, "pause": guess(1.0)},
+         {"own": [0.9] * 10, "pause=1": [1.1] * 15},
+         "too few runs to tell"),
         ({"nulls": [{"name": "flat", **control(0.7)}], "no_control": None}, {},
          "the control (flat) has not run"),
     ],
@@ -609,6 +617,42 @@ def test_a_graded_claim_is_decided_where_it_is_primary(
     assert (judged.base.answer, judged.outcome) == (answer, outcome)
     assert tuple(grade.yes for grade in judged.grades) == counts
     assert judged.base.yes == sum(all(row[at - 1] == YES for at in primary) for row in rows)
+
+
+def observed_at(size: int, end: float) -> tuple[Measurements, dict[str, Any]]:
+    """A run from elsewhere that was observed at one size, and what its record says of that."""
+    series = {"course_by_size": Series(steps=(0, 8, 10), values=[[1.0], [end], [end]])}
+    run = Measurements(series=series, arrays={"by_size": (end,)})
+    axes = {name: {"size": (size,)} for name in ("course_by_size", "by_size")}
+    return run, {**ELSEWHERE, "coordinates": axes}
+
+
+@pytest.mark.parametrize("name", ["by_size", "course_by_size"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_what_was_observed_at_some_coordinates_is_read_there(name: str, size: int) -> None:
+    run, more = observed_at(size, YES)
+    runs = {"own": [run] * 5, "stays": [], "built": []}
+    for at in (1, 2):
+        headline = [ours(measurement=f"{name}[{at}]")]
+        base = ask(one_claim(headline=headline, **BARE), runs, **more).base
+        expected = {None} if at == size else {Void.NOT_MEASURED}
+        assert {answer.void for answer in base.runs} == expected
+        assert base.yes == 5 * (at == size)
+    (whole,) = {
+        answer.void
+        for answer in ask(
+            one_claim(headline=[ours(measurement=name)], **BARE), runs, **more
+        ).base.runs
+    }
+    assert whole is Void.NOT_MEASURED
+
+
+def test_what_was_not_observed_does_not_move() -> None:
+    rows = [observed_at(1, end)[0] for end in [YES] * 7 + [NO] * 8]
+    audit = graded(1, 2, headline=[ours(measurement="course_by_size")], **BARE)
+    answer = ask(audit, {"own": rows, "stays": [], "built": []}, **observed_at(1, YES)[1])
+    assert (answer.outcome, answer.base.void) == (Outcome.UNDECIDED, 7)
+    assert stated(answer.reasons)[0][0] != "not ended"
 
 
 def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> None:

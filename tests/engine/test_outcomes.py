@@ -259,6 +259,8 @@ UNMEASURED = Measurements(scalars={"final": 1.0})
         ({}, {"stays": [UNMEASURED] * 5}, "open", "open"),
         ({}, {"stays": [0.8] + [UNMEASURED] * 3}, "open", "open"),  # too few to tell
         ({}, {"stays": [0.8, YES] + [UNMEASURED] * 3}, "open", "open"),
+        ({}, {"stays": [0.8, YES] + [UNMEASURED] * 2}, "open", "open"),
+        ({}, {"stays": [0.8, YES, YES] + [UNMEASURED] * 2}, "open", "open"),
         ({}, {"stays": [0.8] * 3 + [UNMEASURED] * 12, "own": ROWS["no"]}, "open", "no"),
         # relaxed, the control passes
         ({}, {"stays": [ALMOST] * 5}, "fails", "yes"),
@@ -277,6 +279,7 @@ UNMEASURED = Measurements(scalars={"final": 1.0})
         ({"headline": [BEATS]}, {"stays": [0.5] * 5}, "passes", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 3 + [1.5] * 2}, "larger", "blind"),
         ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 3}, "fails", "yes"),
+        ({"headline": [BEATS]}, {"stays": [0.001] * 2 + [1.5] * 2}, "fails", "yes"),
         ({"headline": [BEATS]}, {"stays": [YES] * 4 + [1.5]}, "open", "open"),  # ties
         ({"headline": [BEATS]}, {"stays": [1.2] * 5, "own": [1.5] * 15}, "fails", "no"),
         # its larger contrast is none of a run that misses another condition
@@ -482,6 +485,7 @@ FALLEN = {
         ([aligns(0.1)], [NO, YES, YES, YES, YES], Specificity.OPEN),
         ([aligns(0.1)], [YES] * 5, Specificity.NOT_SPECIFIC),
         ([aligns(0.1)], ["diverged"] * 3 + [YES] * 2, Specificity.DIVERGES),
+        ([aligns(0.1)], ["diverged"] * 2 + [YES] * 2, Specificity.SPECIFIC),
         ([BEATS], [0.2] * 5, Specificity.SMALLER),
         ([BEATS], [0.125] * 5, Specificity.NOT_SPECIFIC),  # half, on a log scale
         ([BEATS], [2.0] * 5, Specificity.SPECIFIC),
@@ -573,6 +577,7 @@ def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
     [
         ([1.0, 0.25], [1.0, 0.5], Answer.YES),  # half of the fall
         ([1.0, 0.25], [1.0, 0.51], Answer.UNFINISHED),
+        ([1.0, 0.5], [1.0, 0.8], Answer.UNFINISHED),
         ([1.0, 1.0], [1.0, 2.0], Answer.YES),
         ([1.0, 0.5], [1.0, 0.0], Answer.YES),
         ([1.0, -0.5], [1.0, 1.0], Answer.YES),
@@ -583,6 +588,12 @@ def test_an_alternative_that_hardly_trained_is_unfinished(
 ) -> None:
     runs = {"own": [own] * 15, "pause=1": [other] * 5}
     assert ask(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
+
+
+@pytest.mark.parametrize(("diverged", "answer"), [(7, Answer.OPEN), (8, Answer.RULED_OUT)])
+def test_a_reading_is_ruled_out_where_more_than_half_diverge(diverged: int, answer: Answer) -> None:
+    runs = {"own": ["diverged"] * diverged + [YES] * 7, "steps=20": ROWS["yes"]}
+    assert ask(one_claim(steps=read_as(20)), runs).own.answer is answer
 
 
 def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> None:
@@ -603,11 +614,30 @@ def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None
         series = Series(steps=(0, 8, 10), values=[1.0, end + 0.2 * (1 - end), end])
         return Measurements(series={"distance": series, "loss": series})
 
-    for moving, reason in ((4, "not ended"), (3, "straddles")):
-        own = [YES] * 8 + [course(0.3)] * moving + [NO] * (7 - moving)
+    for moving, saying_no, reason in (
+        (4, 7, "not ended"),
+        (3, 7, "straddles"),
+        (3, 6, "straddles"),
+    ):
+        own = [YES] * 8 + [course(0.3)] * moving + [NO] * (saying_no - moving)
         answer = ask(one_claim(), {"own": own})
         assert (answer.outcome, answer.reasons[0].kind) == (UNDECIDED, reason)
     assert ask(one_claim(), {"own": [course(0.3)] * 15}).outcome is NOT_SUPPORTED
+
+
+END = {"kind": "reaches", "value": "distance", "at_most": 0.1, **_OURS}
+
+
+@pytest.mark.parametrize(("late", "reason"), [(0.11, "not ended"), (0.09, "straddles")])
+def test_training_goes_on_where_the_last_fifth_makes_a_tenth_of_the_change(
+    late: float, reason: str
+) -> None:
+    for start in (1.0, -1.0):
+        straight = 0.5 + late / 2 * (start - 0.5) * np.arange(9.0, -1.0, -1.0)
+        course = Series(steps=tuple(range(11)), values=[start, *straight])
+        moves = Measurements(series={"distance": course})
+        answer = ask(one_claim(headline=[END]), {"own": [YES] * 8 + [moves] * 7})
+        assert (answer.outcome, answer.reasons[0].kind) == (UNDECIDED, reason)
 
 
 def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:

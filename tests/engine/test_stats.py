@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
 from reproaudit.stats.courses import ends_at_best, is_best_so_far
 from reproaudit.stats.growth import (
+    MOST_LIKELY,
     RESOLVED,
+    Decays,
     Law,
     Misfit,
     best_decay,
@@ -25,7 +27,7 @@ from reproaudit.stats.growth import (
     products,
     roughness,
 )
-from reproaudit.stats.means import decide_mean, mean_interval, quantile_t
+from reproaudit.stats.means import decide_mean, mean_interval, quantile_t, without_farthest
 from reproaudit.stats.onsets import (
     Start,
     crossing,
@@ -33,12 +35,21 @@ from reproaudit.stats.onsets import (
     final_value,
     first_passage,
     has_ended,
+    late_mean,
     noise,
     smoothed,
     start_of,
 )
-from reproaudit.stats.powers import offset_power_fit, power_fit, surely_bends, surely_departs
-from reproaudit.stats.ranks import decide_ranks, rank_sum
+from reproaudit.stats.powers import (
+    PowerFit,
+    offset_power_fit,
+    power_fit,
+    slopes_beside_a_step,
+    slopes_without_an_end,
+    surely_bends,
+    surely_departs,
+)
+from reproaudit.stats.ranks import decide_ranks, kendall_tau, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -106,6 +117,19 @@ def test_an_interval_decides_with_its_ends() -> None:
         assert {decide_mean(interval, (1, 2)) for interval in intervals} == {decision}
 
 
+@pytest.mark.parametrize(
+    ("values", "count", "kept"),
+    [
+        ((1, 2, 9, 3), 0, (1, 2, 9, 3)),
+        ((1, 2, 9, 3), 1, (1, 2, 3)),
+        ((1, 2, 9, 3), 2, (2, 3)),
+        ((9, 10, -30, 10, 11), 1, (9, 10, 10, 11)),
+    ],
+)
+def test_what_lies_farthest_from_the_median_is_left_out(values: Any, count: int, kept: Any) -> None:
+    assert without_farthest(values, count) == [*kept]
+
+
 # --- groups ---------------------------------------------------------------------------------------
 
 GROUP = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=5)
@@ -121,7 +145,7 @@ def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
     assert rank_sum(low, high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("sizes", [(5, 5), (15, 8), (50, 50), (60, 60), (200, 30)])
+@pytest.mark.parametrize("sizes", [(5, 5), (15, 8), (50, 50), (50, 51), (200, 30)])
 def test_the_rank_sum_is_that_of_scipy(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(0)
     for shift in (-0.5, 0.0, 0.5):
@@ -136,6 +160,13 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
     assert decide_ranks([-math.inf] * 5, [0.0] * 5) is MET
     assert decide_ranks([math.inf] * 5, [0.0] * 5) is MISSED
     assert decide_ranks([0.0] * 2, [1.0] * 5) is MET  # 1 of 21 ways
+
+
+def test_a_tau_of_what_is_no_number_is_none() -> None:
+    numbers = np.array([1.0, 2.0, 3.0])
+    for other in ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [1.0, 1.0, 1.0]):
+        assert math.isnan(kendall_tau(numbers, np.array(other)))
+        assert math.isnan(kendall_tau(np.array(other), numbers))
 
 
 # --- onsets and growth ----------------------------------------------------------------------------
@@ -193,6 +224,66 @@ def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | N
 def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
     for seen in (slice(None), slice(None, None, 10), [0, 1, 2, 5, 10, 20, 40, 70, 95, 100]):
         assert has_ended(T100[seen].astype(int).tolist(), course[seen]) is ended
+
+
+@pytest.mark.parametrize(("until", "most"), [(82, 0.3), (88, 0.1), (94, 0.03), (96, 0.0)])
+def test_a_change_that_comes_late_has_ended_where_it_surely_rests(until: int, most: float) -> None:
+    """A ramp from step 70 on, which rests in the last tenth, or the last twentieth, or not."""
+    course = np.clip((T100 - 70) / (until - 70), 0, 1)
+    random = np.random.default_rng(0).normal(size=101)
+    steps = T100.astype(int).tolist()
+    ended = [size for size in (0.01, 0.03, 0.1, 0.3) if has_ended(steps, course + size * random)]
+    assert max(ended, default=0) == most
+    assert has_ended(steps, -course) is has_ended(steps, course) is (most > 0)
+
+
+def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
+    for steps, course, ended in (
+        ((0, 79, 100), (0.0, 1.0, 1.0), True),
+        ((0, 79, 100), (0.0, 0.9, 1.0), True),  # a tenth of the change, as it goes
+        ((0, 79, 100), (0.0, 0.88, 1.0), False),
+        ((0, 100), (0.0, 1.0), False),
+        ((5,), (1.0,), True),
+    ):
+        assert has_ended(steps, np.array(course)) is ended
+
+
+@pytest.mark.parametrize(
+    ("values", "passage", "reached"),
+    [
+        ((0,) * 5 + (4,) * 5, (42.5, 40, 50), True),  # a fourth of the way from 0 to 4
+        ((4,) * 5 + (0,) * 5, (47.5, 40, 50), True),
+        ((1,) * 3 + (4,) * 7, (0, 0, 0), True),  # it begins at the level
+        ((0,) * 10, (90, 90, 90), False),
+        ((0,) * 9 + (4,), (80, 80, 80), False),
+        ((0,) * 8 + (4,) * 2, (72.5, 70, 80), True),
+        # it stays for a tenth of the observations, five at least
+        ((0,) * 9 + (4,) * 5 + (0,) * 6, (82.5, 80, 90), True),
+        ((0,) * 9 + (4,) * 4 + (0,) * 7, (190, 190, 190), False),
+        ((0,) * 9 + (4,) * 8 + (0,) * 60, (82.5, 80, 90), True),  # of 77
+        ((0,) * 9 + (4,) * 7 + (0,) * 61, (760, 760, 760), False),
+        # as it lies above, or below, the level
+        ((0.5,) * 5 + (1,) * 5, (50, 40, 50), True),
+    ],
+)
+def test_a_level_is_passed_where_the_course_stays_beyond(
+    values: Any, passage: Any, reached: bool
+) -> None:
+    steps = tuple(range(0, 10 * len(values), 10))
+    assert first_passage(steps, np.array(values, float), 1.0) == (passage, reached)
+
+
+def test_the_late_mean_is_that_of_the_last_tenth_of_the_observations() -> None:
+    for count, mean in ((40, 37.5), (20, 18.5), (19, 18), (9, 8), (1, 0)):
+        assert late_mean(np.arange(float(count))) == mean
+    assert late_mean(np.stack([np.arange(20.0), np.ones(20)], axis=1)).tolist() == [18.5, 1]
+
+
+def test_noise_is_the_distance_from_the_line_between_neighbours() -> None:
+    """At step 1 of 0 to 4 a fourth of the way; one observation lies 5 above."""
+    expected = 5 / math.sqrt(1 + 1 / 16 + 9 / 16) / 0.6745
+    assert noise((0, 1, 4), np.array([0.0, 5.0, 0.0])) == pytest.approx(expected)
+    assert noise((0, 3, 4), np.array([2.0, -3.0, 2.0])) == pytest.approx(expected)
 
 
 def test_noise_is_what_neighbours_do_not_share() -> None:
@@ -276,6 +367,51 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     assert Misfit(1.0, 2.0).surely_below(Misfit(21.0, 2.0))
 
 
+def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio() -> None:
+    """A fourth of the observations count: n/4 · log(1 + beyond/noise²) > 5.99."""
+    apart = 4 * 5.99 / math.log(4)  # of a mean square of 1, of which noise is a fourth
+    assert not Misfit(1.0, 1.0, 0.5, 0.99 * apart).systematic
+    systematic = Misfit(1.0, 1.0, 0.5, 1.01 * apart)
+    assert (systematic.systematic, systematic.noise) == (True, 0.5)
+    assert not Misfit(1.0, 1.0, 1.0, 1e9).systematic
+    assert not Misfit(1.0, 1.0).systematic
+    assert not Misfit(1.0, 1.0, 0.0, 0.86).systematic  # 2 · log(10^6) for no noise
+    assert Misfit(1.0, 1.0, 0.0, 0.88).systematic
+    # the same of what another law leaves over beyond it
+    for beyond in (5.99, MOST_LIKELY):
+        more = 0.25 * math.expm1(beyond / 5.99 * math.log(4) / 1.01)
+        assert not systematic.surely_below(Misfit(math.sqrt(1 + 0.99 * more), 1.0), beyond)
+        assert systematic.surely_below(Misfit(math.sqrt(1 + 1.01 * more), 1.0), beyond)
+    assert not systematic.surely_below(Misfit(0.1, 1.0))
+
+
+@pytest.mark.parametrize("count", [6, 41, 200])
+def test_noise_is_read_of_two_distances_of_each_observation(count: int) -> None:
+    values = np.cumsum(np.random.default_rng(count).normal(size=count))
+    squares = []
+    for k in (1, 2):
+        middles = [(values[i - k] + values[i + k]) / 2 for i in range(k, count - k)]
+        every = sorted((values[i] - middles[i - k]) ** 2 for i in range(k, count - k))
+        kept = every[: math.ceil(0.75 * len(every))]
+        squares.append(sum(kept) / len(kept) / _LEAST_OF_NORMAL)
+    by_alike = {k / 100: 1.5 - 2 * k / 100 + (k / 100) ** 2 / 2 for k in range(99)}
+    nearest = {
+        r: abs((1.5 - 2 * r**2 + r**4 / 2) / left - squares[1] / squares[0])
+        for r, left in by_alike.items()
+    }
+    alike = min(nearest, key=lambda r: nearest[r])
+    size, correlation = roughness(values)
+    assert correlation == pytest.approx(alike)
+    assert size == pytest.approx(math.sqrt(squares[0] / by_alike[alike]), rel=1e-3)
+    misfit = misfit_of(values)
+    assert (misfit.rough, misfit.apart) == pytest.approx((size, count * (1 - alike) / (1 + alike)))
+    assert roughness(np.arange(6.0)) == (0, pytest.approx(roughness(np.zeros(9))[1]))
+
+
+_QUANTILE = scipy.stats.norm.ppf(7 / 8)
+_LEAST_OF_NORMAL = 1 - 2 * _QUANTILE * scipy.stats.norm.pdf(_QUANTILE) / 0.75
+
+
 def test_what_neighbours_do_not_share_is_noise() -> None:
     rng = np.random.default_rng(0)
     for r in (0.0, 0.5, 0.8):
@@ -318,6 +454,70 @@ def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool, n
     assert other is not None
     assert found.misfit.surely_below(other.misfit)
     assert best_decay(steps, course(t), lambda all_: all_.later > np.inf) is None
+
+
+@pytest.mark.parametrize("power", [False, True])
+def test_a_decay_is_fitted_by_least_relative_squares(power: bool) -> None:
+    t = np.linspace(0.4, 1, 40)
+    values = (0.3 + t**-0.7) * np.exp(0.1 * np.random.default_rng(0).normal(size=40))
+    of_powers = [(t**-p, 2**-p) for p in np.arange(0.01, 2.0, 0.01)]
+    of_rates = [(np.exp(-r * t), math.exp(-2 * r)) for r in np.geomspace(0.5, 120, 600)]
+    fits = []
+    for course, later in of_powers if power else of_rates:
+        weighted = np.stack([1 / values, course / values], axis=1)
+        (c, b), *_ = np.linalg.lstsq(weighted, np.ones(40), rcond=None)
+        size = float(np.sqrt(np.mean((1 - weighted @ (c, b)) ** 2)))
+        fits.append((size, c + b * course[-1], c + b * later))
+    found = best_decay(t, values, lambda all_: np.isfinite(all_.exponents) == power)
+    assert found is not None
+    assert found.misfit.size <= min(fits)[0]
+    assert (found.misfit.size, found.now, found.later) == pytest.approx(min(fits), rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("course", "power"),
+    [
+        (lambda t: 2 + t**-0.02, True),
+        (lambda t: 2 + t**-1.99, True),
+        (lambda t: 2 + np.exp(-0.51 * t), False),
+        (lambda t: 2 + 1e9 * np.exp(-119 * t), False),
+    ],
+)
+def test_decays_have_exponents_to_2_and_rates_from_a_half_to_120(course: Any, power: bool) -> None:
+    t = np.linspace(0.5, 1, 60)
+    found = best_decay(t, course(t), lambda all_: np.isfinite(all_.exponents) == power)
+    assert found is not None
+    assert found.misfit.size <= 3e-5
+
+
+def test_decays_know_their_limits_and_where_they_go() -> None:
+    """A power in [0.5, 1] is c + b·t^-p, of which both are known by its ends."""
+    t = np.linspace(0.5, 1, 30)
+    seen: list[Decays] = []
+
+    def all_of(decays: Decays) -> Any:
+        seen.append(decays)
+        return decays.later > -np.inf
+
+    best_decay(1000 * t, 2 + 3 * t**-0.7 + 0.2 * t, all_of)
+    decays = seen[0]
+    assert np.isinf(decays.exponents).sum() == 60
+    assert decays.exponents[:60] == pytest.approx(np.linspace(0, 2, 60))
+    assert decays.limits[0] == -np.inf
+    assert decays.later[0] == pytest.approx(2 * decays.now[0] - decays.courses[0, 0])
+    for k in range(1, 60):
+        p = decays.exponents[k]
+        b = (decays.courses[k, 0] - decays.now[k]) / (0.5**-p - 1)
+        assert decays.limits[k] == pytest.approx(decays.now[k] - b)
+        assert decays.later[k] == pytest.approx(decays.now[k] - b * (1 - 2**-p))
+    rates = np.geomspace(0.5, 120, 60)
+    for k, rate in enumerate(rates, 60):
+        b = (decays.courses[k, 0] - decays.now[k]) / (1 - math.exp(-rate / 2))
+        assert decays.limits[k] == pytest.approx(decays.now[k] - b * math.exp(-rate / 2))
+        assert decays.later[k] == pytest.approx(decays.limits[k] + b * math.exp(-1.5 * rate))
+    seen.clear()
+    best_decay(1000 * t, 1 + t, all_of)  # what rises is fitted by a constant
+    assert seen[0].limits[:60] == pytest.approx(np.full(60, seen[0].now[0]))
 
 
 def test_logarithms_bend_beyond_noise_or_not() -> None:
@@ -369,6 +569,95 @@ def test_a_power_competes_with_rises_and_lone_sizes() -> None:
     rng = np.random.default_rng(1)
     count = sum(departs(np.exp(0.1 * rng.normal(size=7)) / sizes) for _ in range(400))
     assert count <= 20  # three tests at 1 %
+
+
+@pytest.mark.parametrize("count", [4, 6])
+def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count: int) -> None:
+    """Of four sizes no rise competes, so that a parabola and a lone size are all rivals."""
+    sizes = 2.0 ** np.arange(count)[::-1]
+    x = np.log(sizes)
+    line = np.stack([np.ones(count), x], axis=1)
+    free = count - 3
+    bends, departs = [], []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        y = -x + 0.1 * rng.normal(size=count) + rng.exponential() * 0.1 * x**2
+        left = [_squares(np.c_[line, more], y) for more in (x**2, *np.eye(count))]
+        law = _squares(line, y)
+        by_chance = [scipy.stats.f.sf((law / rival - 1) * free, 1, free) for rival in left]
+        bends.append(by_chance[0] < 0.01)
+        departs.append(bends[-1] or min(by_chance[1:]) * count < 0.01)
+        fit = power_fit(sizes, np.exp(y))
+        assert surely_bends(sizes, np.exp(y)) == bends[-1]
+        if count == 4 or departs[-1]:
+            assert surely_departs(sizes, np.exp(y), fit.left_over) == departs[-1]
+        assert fit.apart == pytest.approx(np.exp(np.abs(fit.left_over)) - 1)
+    assert 0 < sum(bends) <= sum(departs) < 150
+
+
+def _squares(shapes: Any, y: Any) -> float:
+    """The squares that least squares leave over."""
+    left_over = y - shapes @ np.linalg.lstsq(shapes, y, rcond=None)[0]
+    return float(left_over @ left_over)
+
+
+SIZES = 2.0 ** np.arange(3, 9)
+
+
+@pytest.mark.parametrize(
+    ("values", "exponent"),
+    [
+        (1 + 8 * SIZES**-0.337, -0.337),
+        (300 - 2 * SIZES**0.9, 0.9),
+        (1 + np.log(SIZES), 0.0),
+        (1 + SIZES**-5.5, -5.5),
+        (SIZES**5.5, 5.5),
+        (np.ones(6), None),
+        (np.exp(SIZES / 20), None),
+        (1 + np.exp(-2 * SIZES), None),
+        (SIZES**6.05, None),
+        (1 + 1e4 * SIZES**-6.05, None),
+    ],
+)
+def test_a_power_above_a_constant_is_found_to_the_last_digits(values: Any, exponent: Any) -> None:
+    for order in (slice(None), slice(None, None, -1)):
+        fit = offset_power_fit(SIZES[order], values[order])
+        assert (None if fit is None else fit.exponent) == pytest.approx(exponent, abs=1e-8)
+        if fit is not None:
+            assert fit.left_over == pytest.approx(np.zeros(6), abs=1e-5)
+            assert fit.least - 1e-9 <= fit.exponent <= fit.most + 1e-9
+            assert fit.most - fit.least <= 0.0101
+
+
+def test_a_curve_that_is_not_above_0_leaves_over_no_logarithm() -> None:
+    fit = offset_power_fit(SIZES, np.array([0.01, 0.01, 0.01, 3.0, 3.1, 3.2]))
+    assert fit is not None
+    assert np.isnan(fit.left_over).any()
+    assert np.isfinite(fit.left_over).any()
+    assert PowerFit(1.0, 1.0, 1.0, np.log([2.0, 0.5])).apart == pytest.approx([1, 1])
+
+
+def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step() -> None:
+    order = np.array([3, 0, 5, 1, 4, 2])
+    x = np.log(SIZES)
+    bent = np.where(x > x[4], x[4] + 3 * (x - x[4]), x)  # the last is another
+    without = float(np.polyfit(x[1:], bent[1:], 1)[0])
+    assert slopes_without_an_end(SIZES[order], np.exp(bent)[order]) == pytest.approx([without, 1])
+    assert slopes_without_an_end(SIZES, np.full(6, 7.0)) == [0, 0]
+    # steps of four fifths of all, and of less
+    for height, place, slopes in (
+        (3.1, 2, [0.1, 0.1]),  # 3.3 of 4.1
+        (2.9, 2, []),
+        (3.1, 1, [0.1]),
+        (-3.1, 2, [0.1, 0.1]),
+        (-0.9, 2, []),  # it falls where all rises
+    ):
+        trend = 0.1 * (x - x[0])
+        step = height * trend[-1] * (np.arange(6) > place)
+        found = slopes_beside_a_step(SIZES[order], np.exp(trend + step)[order])
+        assert found == pytest.approx(slopes)
+    assert slopes_beside_a_step(SIZES[:5], np.exp(9.0 * (np.arange(5) > 1))) == []
+    assert slopes_beside_a_step(SIZES, np.ones(6)) == []
 
 
 def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:

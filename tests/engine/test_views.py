@@ -174,7 +174,28 @@ def drifts(by: float) -> Course:
     return course
 
 
-@pytest.mark.parametrize(("course", "fair"), [(drifts(0.2), False), (swings(0.0), True)])
+def plateaus(*levels: float) -> Course:
+    """A number that rests until 0.7 of training, and in each tenth after it."""
+
+    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+        place = np.searchsorted([0.7, 0.8, 0.9], at / at[-1])
+        return np.asarray(np.array(levels)[place] + 0.0005 * random.normal(size=len(at)))
+
+    return course
+
+
+@pytest.mark.parametrize(
+    ("course", "fair"),
+    [
+        (drifts(0.2), False),
+        (drifts(-0.2), False),
+        (swings(0.0), True),
+        (plateaus(0.46, 0.47, 0.472, 0.5), False),
+        (plateaus(0.46, 0.48, 0.498, 0.5), True),  # its last move is no half of the margin
+        (plateaus(0.49, 0.505, 0.515, 0.5), True),  # nor one way with those before
+        (plateaus(0.51, 0.495, 0.485, 0.5), True),
+    ],
+)
 def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: bool) -> None:
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
     answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
@@ -220,6 +241,16 @@ def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
 def test_a_null_that_blew_up_late_is_no_scale(late: float, void: Void) -> None:
     assert not holds(answered(*between(0.5, late)), void)
     assert holds(answered(*between(0.15, late)), void)
+
+
+def test_a_rival_is_read_before_its_last_tenth_and_no_earlier() -> None:
+    """Until 0.55 of training it lies below where the claim's runs end."""
+
+    def early(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.where(np.linspace(0, 1, len(values)) < 0.55, 0.01 * values, values)
+
+    arms = {"own": runs(falls(0.05)), "other": changed(runs(falls(0.9)), early)}
+    assert holds(answered(audit_of(BELOW), arms), Void.REFERENCE_END)
 
 
 def test_the_rule_that_fired_is_the_reason() -> None:

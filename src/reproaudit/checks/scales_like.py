@@ -175,7 +175,7 @@ class ScalesLike(Kind):
 
     def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: PowerFit) -> bool:
         """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
-        if isinstance(self.exponent, Bound) or self.within is None:
+        if self.within is None:
             return False
         if np.isnan(fit.left_over).any():
             return True

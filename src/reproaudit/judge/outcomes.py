@@ -309,7 +309,7 @@ def _undecided(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     for reading in judged.stated:
         if reading.answer is Answer.UNFINISHED:
             yield from _unfinished(panel, judged, reading)
-    for varied in judged.left_out[:1]:
+    for varied in judged.left_out:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
     if base.answer is Answer.OPEN and 2 * base.void >= base.n:
         yield from _voids(base)

@@ -339,7 +339,7 @@ def _fitted(t: FloatArray, values: FloatArray, exponents: FloatArray, rates: Flo
     c = (values.min() * weights.sum() - b * both) / constant
     return Decays(
         courses=c[:, None] + b[:, None] * shapes,
-        limits=c + np.where(b > 0, b, 0.0) * np.where(b > 0, ends, 0.0),
+        limits=c + b * np.where(b > 0, ends, 0.0),
         later=c + b * falling[:, -1],
         exponents=np.append(exponents, np.full(len(rates), np.inf)),
     )
