@@ -21,14 +21,14 @@ def shown(check: CheckRows, brief: int) -> list[Row]:
         check: the condition.
         brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
             from 2 on without any other arm that ended as it should, or cannot be read; from 4 on
-            without stated readings that meet what the claim's own runs meet.
+            without stated readings that meet it in as many runs as the claim's own.
     """
     return [row for row in check.rows if _is_shown(check, row, brief)]
 
 
 def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
     if is_own(row):
-        alike = row.decision is check.own.decision is RowDecision.MET
+        alike = row.decision is RowDecision.MET and row.count == check.own.count
         return brief < 4 or row.arm == check.own.arm or not alike
     if not brief:
         return True

@@ -351,7 +351,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        claim.arm(other)
+        f"{claim.arm(other)}{' (near our bound)' if other.answer is Answer.NEAR else ''}"
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None
