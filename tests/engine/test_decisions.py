@@ -186,6 +186,7 @@ def course(end: float, points: int = 10) -> Measurements:
         ([course(YES)] * 10, {}, (10, 10, 0, True)),  # our own runs are no copies
         ([course(YES)] * 10, ELSEWHERE, (1, 1, 9, False)),
         ([course(YES, 9)] * 10, ELSEWHERE, (10, 10, 0, True)),
+        ([course(1.0)] * 10, ELSEWHERE, (0, 10, 0, True)),  # nor what never changes
         ([course(YES)] * 5 + [course(0.03)] * 5, ELSEWHERE, (2, 2, 8, False)),
         ([course(YES), YES] * 3, ELSEWHERE, (4, 4, 2, False)),
     ],
