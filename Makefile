@@ -100,6 +100,7 @@ readme: $(READY)
 
 schema: $(READY)
 	$(BIN)/reproaudit schema > audits/schema.json
+	$(BIN)/reproaudit schema all > docs/short-fields.md
 
 lock:
 	$(PYTHON) -m venv $(TOOLS)

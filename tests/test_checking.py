@@ -67,7 +67,9 @@ def test_a_fingerprint_stays_when_a_fault_only_moves() -> None:
 
 
 def test_faults_at_one_place_are_told_apart() -> None:
-    text = TEXT.replace("  venue: Journal of Small Examples\n", "").replace("  year: 2024\n", "")
+    text = TEXT.replace("    locator: Figure 1\n", "").replace(
+        "    short: the loss falls and settles\n", ""
+    )
     faults = faults_in(text)
     assert [fault.rule for fault in faults] == ["RA051", "RA051"]
     assert len(set(fingerprints(faults))) == 2

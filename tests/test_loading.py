@@ -71,6 +71,7 @@ def test_table_covers_every_rule() -> None:
     }  # in repositories/test_run_files
     by_hand |= {"RA173"}  # in test_reviews
     by_hand |= {"RA020", "RA021"}  # in test_module_fit and test_results
+    by_hand |= {f"RA24{number}" for number in range(5)}  # in test_short_form
     assert set(REMEDIES) - tested == by_hand
 
 

@@ -46,7 +46,7 @@ def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
          "RA059"),
         ("disputes: 1", "RA052"),
         (f"note: {{reviewer: R1, text: So., answers: none, {DAY}}}", "RA055"),
-        (f"note: {{reviewer: R1, text: '{'so ' * 81}', answers: {'a' * 32}, {DAY}}}", "RA059"),
+        (f"note: {{reviewer: R1, text: '{'so ' * 101}', answers: {'a' * 32}, {DAY}}}", "RA059"),
         ("opinions: []", "RA050"),
     ],
 )  # fmt: skip

@@ -7,11 +7,15 @@ measurements made elsewhere can be judged by the same rules.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -56,8 +60,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 class StrictModel(BaseModel):
     """A strict model: no value is converted, no unknown field passes, and it never changes.
 
-    The text below a field is its description. A model's validator is built when it is first used,
-    so that every command starts sooner.
+    The text below a field is its description, which `description_of` reads. A model's validator is
+    built when it is first used, so that every command starts sooner.
     """
 
     model_config = ConfigDict(
@@ -65,8 +69,47 @@ class StrictModel(BaseModel):
         frozen=True,
         strict=True,
         defer_build=True,
-        use_attribute_docstrings=True,
     )
+
+
+def description_of(model: type[BaseModel], field: str) -> str:
+    """Return what is said of a model's field, by its name or alias: the text below it, or ''.
+
+    A source is read when it is first asked for, which no right audit needs.
+    """
+    fields = model.model_fields
+    field = next((name for name, info in fields.items() if info.alias == field), field)
+    told = fields[field].description
+    if told is not None:
+        return told
+    owners = (*model.__mro__, *getattr(model, "__described_by__", object).__mro__)
+    return next((text for owner in owners if (text := _texts_in(owner).get(field))), "")
+
+
+@cache
+def _texts_in(owner: type) -> dict[str, str]:
+    """The texts below the fields that a class itself has, by field."""
+    module = sys.modules.get(owner.__module__)
+    if module is None or owner in (object, BaseModel):
+        return {}
+    for node in _classes_in(module.__name__):
+        if node.name == owner.__name__:
+            pairs = zip(node.body, node.body[1:], strict=False)
+            return {
+                str(field.target.id): inspect.cleandoc(str(text.value.value))
+                for field, text in pairs
+                if isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+            }
+    return {}
+
+
+@cache
+def _classes_in(module: str) -> tuple[ast.ClassDef, ...]:
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return tuple(node for node in tree.body if isinstance(node, ast.ClassDef))
 
 
 def first_refusal(error: ValidationError) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reproaudit.audit import REVIEW_FILE, RUN_FILE
+from reproaudit.audit import REVIEW_FILE, RUN_FILE, SHORT_FILE
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
@@ -212,5 +212,5 @@ def entry_of(audit_file: Path) -> Entry:
 
 def audits_in(folder: Path) -> list[Path]:
     """Return the audits in a folder, sorted by name: ``SLUG.yaml`` alone."""
-    companions = (RUN_FILE, REVIEW_FILE)
+    companions = (RUN_FILE, REVIEW_FILE, SHORT_FILE)
     return [file for file in sorted(folder.glob("*.yaml")) if not file.name.endswith(companions)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,22 @@ class Document:
             value = value[step]
         by_name = isinstance(value, dict | list) or (at_key and here == loc)
         return _place(self.names.get(here, self.marks[here]) if by_name else self.marks[here])
+
+    def written_at(self, loc: Loc) -> Loc:
+        """Return the place in the file that a place in the data comes from: the same."""
+        return loc
+
+    def follows(self, loc: Loc, faulty: Collection[Loc]) -> bool:  # noqa: ARG002
+        """Tell whether what is wrong at a place follows from faults below it: here never."""
+        return False
+
+    def sound(self, faulty: Collection[Loc]) -> Document | None:  # noqa: ARG002
+        """Return the document without the entries at fault; None if that cannot be told."""
+        return None
+
+    def worded(self, message: str, remedy: str, rule: str) -> tuple[str, str]:  # noqa: ARG002
+        """Return a fault's message and remedy in the words of the file's form: the same."""
+        return message, remedy
 
 
 def read_yaml(text: str, faults: Faults) -> Document | None:

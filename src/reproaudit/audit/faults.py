@@ -3,7 +3,7 @@
 RA001 to RA016 are about the file and its YAML, RA020 about a module that does not fit, RA021 about
 a log of results, RA050 to RA059 about what the models refuse, RA081 to RA089 and RA235 about run
 files; `reproaudit.audit.rules` finds the others. Ids that are missing here were given before, and
-are not given again: a new rule's id is RA238.
+are not given again: a new rule's id is RA245.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Violation(NamedTuple):
     beside: Loc = ()
 
 
-WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235"})
+WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242"})
 """The rules that do not refuse an audit."""
 
 _TABLE = """
@@ -85,10 +85,9 @@ RA111 Remove the override, or write a value that differs: this arm would answer 
 RA121 Give one of values, setting and size.
 RA124 Change the kind or the axes: a scalar is one number.
 RA141 Write 1.0 for a decimal number, [1] for a list, quotes for text.
-RA151 List each of the nine variables once.
 RA153 Finish the text.
 RA173 Review what has changed, and sign off again with 'reproaudit review'.
-RA211 Write 'main: true' at one claim, with which the page begins, and at no other.
+RA211 Write 'main: true' at the claim, or claims, with which the page begins.
 RA212 Add to 'nulls' an arm with nothing to learn, or with a wrong reference, or write 'no_control'
   with the reason why there is none.
 RA217 Give a coordinate on every axis, or measure the worst of them: several courses can cancel.
@@ -109,6 +108,11 @@ RA235 Name a copy on this machine under 'git' to have it checked at once.
 RA236 Remove one of the two: an arm is held against the claim's runs, and this value takes their
   place.
 RA237 Correct the settings of one of the two: the same runs cannot show a phenomenon and lack it.
+RA240 Remove one of the two: a value stands once at each level.
+RA241 Add 'from': paper, derived, null, ceiling, or ours with 'why'.
+RA242 Name it where it belongs, or remove it.
+RA243 Take from an experiment that does not itself take from this one.
+RA244 Quote the text: within braces a comma ends it.
 """
 
 REMEDIES: dict[str, str] = {

@@ -23,11 +23,13 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from reproaudit.audit import SHORT_FILE
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
+from reproaudit.declarations import description_of
 from reproaudit.errors import SpecError, closest, did_you_mean
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -36,6 +38,12 @@ MAX_AUDIT_BYTES = 2**20
 """The largest audit file; the largest written so far has a twentieth of it."""
 
 VERSION: Loc = ("schema_version",)
+
+OF_THE_WHOLE = frozenset({"RA211"})
+"""The rules that an audit's sound part may break where the whole does not."""
+
+SHORT_FORM = 3
+"""The version of the short form, `reproaudit.audit.short`."""
 
 
 Rules = Callable[[_Model], Iterable[Violation]]
@@ -59,7 +67,8 @@ def read_audit(
     """
 
     def rules(audit: Audit) -> Iterator[Violation]:
-        broken = list(broken_rules(audit, Path(path).stem))
+        name = Path(path).name.removesuffix(SHORT_FILE)
+        broken = list(broken_rules(audit, Path(name).stem))
         yield from broken
         if all(violation.rule in WARNINGS for violation in broken):
             yield from more(audit)
@@ -121,18 +130,51 @@ def read_as(
             content = "no mapping" if document and document.data is not None else "an empty file"
             faults.add(START, (), "RA005", f"found {content}; expected {noun}")
         return None, None, faults.in_order()
+    written = document
+    if model is Audit and document.data.get(*VERSION) == SHORT_FORM:
+        document = _expanded(document, faults)
     read, refusals = _validate(model, document.data)
-    doubtful = faults.locs  # what follows from these is not reported again
-    for refusal in refusals:
-        if doubtful.isdisjoint(refusal.loc[:depth] for depth in range(len(refusal.loc) + 1)):
-            _take([refusal], document, faults)
+    _take_new(refusals, document, faults)
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
+        elif (sound := document.sound(faults.locs)) is not None:
+            judged, _ = _validate(model, sound.data)
+            broken = rules(judged) if judged is not None else ()
+            of_parts = (violation for violation in broken if violation.rule not in OF_THE_WHOLE)
+            _take_new(of_parts, sound, faults)
         known = faults.locs
-        marks = unfinished(document.data)
-        _take((mark for mark in marks if mark.loc not in known), document, faults)
+        marks = unfinished(written.data)
+        _take((mark for mark in marks if mark.loc not in known), written, faults)
     return None if faults.refuse else read, document, faults.in_order()
+
+
+def _expanded(document: Document, faults: Faults) -> Document:
+    """Return a document in the short form as one of schema 2; keep what is wrong with it."""
+    from reproaudit.audit.short.expansion import expanded
+    from reproaudit.audit.short.forms import ShortAudit
+    from reproaudit.audit.short.refusals import in_short
+
+    long = expanded(document)
+    _, refusals = _validate(ShortAudit, document.data)
+    _take_new(in_short(refusals, document.data), document, faults)
+    refused = faults.locs
+    _take_new((fault for fault in long.found if not long.misses(fault, refused)), document, faults)
+    if not faults.refuse:
+        _take(long.unused, document, faults)
+    return long
+
+
+def _take_new(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
+    """Keep what breaks a rule, but for what follows from faults that are kept already."""
+    doubtful = faults.locs
+
+    def is_new(violation: Violation) -> bool:
+        loc = document.written_at(violation.loc)
+        follows = document.follows(loc, doubtful)
+        return not follows and doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1))
+
+    _take(filter(is_new, violations), document, faults)
 
 
 def _take(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
@@ -144,7 +186,8 @@ def _take(violations: Iterable[Violation], document: Document, faults: Faults) -
         hint = did_you_mean(about, known) if about and known else ""
         place = document.place(loc, at_key=about in loc[-1:])
         line = f" (see line {document.place(beside).line})" if beside else ""
-        faults.add(place, loc, rule, f"{message}{line}", remedy or hint)
+        words = document.worded(f"{message}{line}", remedy or hint, rule)
+        faults.add(place, document.written_at(loc), rule, *words)
 
 
 # --- what the models refuse ----------------------------------------------------------------------
@@ -213,9 +256,12 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
 
 
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
-    """The model among some types; of several, which are kinds of check, that of the kind."""
+    """The model among some types; of several kinds of check that of the kind, else the likest."""
     models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
-    if len(models) > 1:
+    if not all("kind" in model.model_fields for model in models):
+        named = set(data) if isinstance(data, dict) else set()
+        models.sort(key=lambda model: -len(_fields(model).keys() & named))
+    elif len(models) > 1:
         kind = data.get("kind") if isinstance(data, dict) else None
         models = [m for m in models if kind in get_args(m.model_fields["kind"].annotation)]
     return models[0] if models else None
@@ -255,7 +301,7 @@ def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> V
         return Violation("RA050", (*loc, name), message, "", name, _fields(model))
     name = name or "kind"
     field = _fields(model).get(name)
-    described = field.description if field is not None else None
+    described = "" if model is None or field is None else description_of(model, name)
     about = " ".join((described or "docs/answers.md has them.").split())
     return Violation("RA051", loc, f"found no '{name}'; expected one", f"Add '{name}': {about}")
 

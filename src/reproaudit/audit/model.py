@@ -110,8 +110,8 @@ class Variable(StrictModel):
 
     name: VariableName
     """The variable's name, one of the nine."""
-    card: Classification
-    """The automated classification on the reproducibility card."""
+    card: Classification | None = None
+    """The automated classification on the reproducibility card, if the paper has one."""
     authors: tuple[AuthorsAnswer, ...] = ()
     """The authors' side: their answers in a conference's checklist. They count in no score."""
     evidence: tuple[Evidence, ...] = Field(min_length=1)
@@ -164,6 +164,10 @@ class Source(StrEnum):
     ASSUMPTION = "assumption"
 
 
+GUESSES = frozenset({Source.RECALLED, Source.ASSUMPTION})
+"""The sources of a value that nobody states."""
+
+
 class Scaled(StrictModel):
     """The value that a smaller tier runs in place of a setting's value."""
 
@@ -171,6 +175,21 @@ class Scaled(StrictModel):
     """The value at this tier."""
     reason: Text
     """The reason why this value still shows the phenomenon, or why the setting must shrink."""
+
+
+class Statement(StrictModel):
+    """A further source that states a setting's value."""
+
+    source: Source
+    """The source; not a guess."""
+    locator: Text
+    """The place where it states the value: section, table, page, or file and line."""
+
+    @model_validator(mode="after")
+    def _stated(self) -> Self:
+        if self.source in GUESSES:
+            raise ValueError(f"found '{self.source}'; expected a source that states the value")
+        return self
 
 
 class Reading(StrictModel):
@@ -182,10 +201,15 @@ class Reading(StrictModel):
     """The other source."""
     locator: Text
     """The place where the other source states it."""
+    also_at: tuple[Statement, ...] = ()
+    """Further sources that state that value, each with its place."""
     together: dict[Name, Value] = Field(default_factory=dict, alias="with")
     """Values of other settings that the same source states and that change along."""
     quick: dict[Name, Value] = Field(default_factory=dict)
     """What the quick tier runs smaller: of those, and of the value's own setting."""
+    words: Text | None = None
+    """What a page calls all values that change together, in a few words: the card's schedule; left
+    out, what it calls the value."""
     excused: Text | None = None
     """Why the difference cannot matter, so that it need not be run."""
 
@@ -201,6 +225,8 @@ class Setting(StrictModel):
     locator: Text | None = None
     """The place where the source states the value: section, table, page, or file and line. Needed
     unless the source is an assumption."""
+    also_at: tuple[Statement, ...] = ()
+    """Further sources that state the same value, each with its place."""
     words: Text | None = None
     """What a page calls the setting, in a few words; left out, its name."""
     phrases: dict[Text, Text] = Field(default_factory=dict)
@@ -218,6 +244,9 @@ class Setting(StrictModel):
     ours: bool = False
     """Whether we made it smaller or other, as of a stand-in, so that it is no question to the
     authors."""
+    ask: Annotated[Text, at_most_words(25)] | None = None
+    """The question to the authors about this setting, in at most 25 words; left out, the page asks
+    for the value."""
     readings: tuple[Reading, ...] = ()
     """Values that other sources back. A finding states the difference."""
     quick: Scaled | None = None
@@ -231,6 +260,11 @@ class Setting(StrictModel):
             raise ValueError(
                 f"a setting from source '{self.source}' needs a 'locator': section, table, page, "
                 "or file and line"
+            )
+        if self.guessed and self.also_at:
+            raise ValueError(
+                f"found 'also_at' beside the source '{self.source}'; expected the source that "
+                "states the value as 'source'"
             )
         if self.guessed and self.why is None:
             raise ValueError("a guess needs 'why': say what speaks for the value")
@@ -254,7 +288,7 @@ class Setting(StrictModel):
     @property
     def guessed(self) -> bool:
         """True if nobody states the value: assumed, or recalled without a place."""
-        return self.source in (Source.ASSUMPTION, Source.RECALLED)
+        return self.source in GUESSES
 
     @property
     def underspecified(self) -> bool:
@@ -386,14 +420,17 @@ class Claim(StrictModel):
     """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
     says: Annotated[Text, at_most_words(25)]
     """The paper's claim in at most 25 of our words."""
-    short: Annotated[Text, at_most_words(10)]
-    """A finite clause of at most ten words, from which sentences are made."""
+    short: Annotated[Text, at_most_words(12)]
+    """A finite clause of at most twelve words, from which sentences are made."""
     wording: Literal["from_source", "recalled", "derived"] = "from_source"
     """Whether the claim's words were read in the source, are from memory, or follow by algebra."""
     locator: Text
     """The place where the paper makes the claim."""
     main: bool = False
-    """Whether it is the paper's main claim; one claim is."""
+    """Whether it is a main claim of the paper; at least one claim is."""
+    whose: Literal["paper", "code", "derived"] = "paper"
+    """Whose claim it is: the paper's, though its words be from memory; the authors' code's alone;
+    or what follows from the paper by algebra that it does not do. A question of ours has none."""
     ours: bool = False
     """Whether it is a question of ours, which the paper does not raise: it stands apart, and in no
     count, badge or register."""
@@ -432,6 +469,14 @@ class Claim(StrictModel):
     elsewhere: Elsewhere | None = None
     """Where the runs end that say no."""
 
+    @model_validator(mode="after")
+    def _somebodys(self) -> Self:
+        if self.ours and self.whose != "paper":
+            raise ValueError(
+                f"found 'whose: {self.whose}' of a question of ours; expected 'whose' or 'ours'"
+            )
+        return self
+
     @property
     def needs_control(self) -> bool:
         """Whether only a control shows that it can fail: not of identities and contrasts.
@@ -465,7 +510,7 @@ class Finding(StrictModel):
     """The finding, in your own words."""
     sources: tuple[Text, ...] = Field(min_length=1)
     """The sources that show it, each with its place."""
-    as_of: date
+    as_of: date | None = None
     """The day of the finding, YYYY-MM-DD."""
     settings: tuple[SettingName, ...] = ()
     """The settings that the finding is about; `experiment.setting` for the own setting of one
@@ -495,11 +540,11 @@ class Paper(StrictModel):
     """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
     title: Text
     """The title as published."""
-    authors: tuple[Text, ...] = Field(min_length=1)
+    authors: tuple[Text, ...] = Field(default=(), min_length=1)
     """The authors in the paper's order."""
-    venue: Text
+    venue: Text | None = None
     """The conference, journal or archive that published the paper."""
-    year: int = Field(ge=1900, le=2100)
+    year: int | None = Field(default=None, ge=1900, le=2100)
     """The year of publication."""
     arxiv: Annotated[str, Field(pattern=r"^\d{4}\.\d{4,5}$")] | None = None
     """The arXiv identifier in quotes and without version, for example "2306.00297"."""
@@ -511,6 +556,11 @@ class Paper(StrictModel):
     """What was read of the paper, in a few words each: its text, its card, the authors' code."""
     not_read: tuple[Text, ...] = ()
     """What was not read and a reader would expect, in a few words each: its full text."""
+
+    @property
+    def published(self) -> str:
+        """Venue and year, as far as they are known."""
+        return " ".join(str(part) for part in (self.venue, self.year) if part is not None)
 
 
 class Stage(StrictModel):
@@ -584,8 +634,10 @@ class Audit(StrictModel):
     """What a reader must know of the task and its symbols, in at most 45 words."""
     runs: RunCounts = RunCounts()
     """The numbers of runs of each tier; an experiment may have its own."""
-    variables: tuple[Variable, ...]
-    """The nine reproducibility variables, each once."""
+    method: Name | None = None
+    """What runs from elsewhere call the claims' own arm; left out, `own`."""
+    variables: tuple[Variable, ...] = ()
+    """The reproducibility variables that somebody looked at, each once."""
     settings: dict[Name, Setting] = Field(default_factory=dict)
     """Settings that all experiments share, by name. An experiment may replace one by its own."""
     measurements: dict[Name, Declaration] = Field(default_factory=dict)

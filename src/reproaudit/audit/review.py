@@ -87,7 +87,7 @@ class SignOff(StrictModel):
     """The day of the sign-off, YYYY-MM-DD."""
 
 
-MOST_NOTE_WORDS = 80
+MOST_NOTE_WORDS = 100
 
 
 class Note(StrictModel):
@@ -96,7 +96,7 @@ class Note(StrictModel):
     reviewer: Text
     """The person whose opinion it is: a name, initials or a role."""
     text: Annotated[Text, at_most_words(MOST_NOTE_WORDS)]
-    """The opinion, in at most 80 words."""
+    """The opinion, in at most 100 words."""
     answers: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
     """The answers that it was written for: a hash of the claims, their sentences and bounds, the
     outcomes, and the runs that say yes. `reproaudit review` writes it."""

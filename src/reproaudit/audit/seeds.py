@@ -31,7 +31,7 @@ RUNS = CanonicalForm(
 
 READING = CanonicalForm(
     {"value": Part("value"), "together": Part("together", unless={})},
-    informs={"source", "locator", "quick", "excused"},
+    informs={"source", "locator", "also_at", "quick", "words", "excused"},
 )
 
 START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})
@@ -82,6 +82,7 @@ CLAIM = CanonicalForm(
         "wording",
         "locator",
         "main",
+        "whose",
         "ours",
         "no_control",
         "notes",

@@ -31,6 +31,7 @@ from reproaudit.checks.kind import (
     Limit,
     Provenance,
     Side,
+    SourcedNumber,
     Void,
     located_quantities,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "Provenance",
     "Run",
     "Side",
+    "SourcedNumber",
     "Void",
     "located_quantities",
     "plain",

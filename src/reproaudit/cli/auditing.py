@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -15,8 +15,13 @@ from reproaudit.cli.output import present, say
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import read_regular
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reproaudit.service.workspace import Workspace
+
 LARGEST_NOTE = 2**14
-"""Bytes of a note's file; 80 words have a thirtieth of it."""
+"""Bytes of a note's file; 100 words have a twentieth of it."""
 
 
 @app.command()
@@ -37,13 +42,22 @@ def check(
     run: Annotated[
         bool, Option("--run", help="Import the modules; hold their settings against these.")
     ] = False,
+    upgrade: Annotated[
+        bool,
+        Option("--upgrade", help="Write each in the short form, SLUG.short.yaml."),
+    ] = False,
     trust: options.Trust = False,
 ) -> int:
     """Validate audits: every fault at once, with its place and remedy.
 
     With --run, modules are imported, and the settings, types and alternatives of
     their experiments are held against the audits. Nothing is trained.
+
+    With --upgrade, an audit of schema 2 that has no error is written in the short form, schema 3.
+    The old file stays: move the new one over it. Comments are left out, and nothing else.
     """
+    if upgrade:
+        return _upgrade(audits_named or (), workspace(audits), as_json)
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
     checked = workspace(audits).check(audits_named or (), run=run, permission=permission(trust))
@@ -60,6 +74,13 @@ def check(
         counts = (_count(checked.errors, "error"), _count(warnings, "warning"))
         say(f"{_count(len(checked.files), 'audit')}: {', '.join(counts)}")
     return SpecError.exit_code if checked.errors else 0
+
+
+def _upgrade(named: Sequence[str], place: Workspace, as_json: bool) -> int:
+    upgrades = place.upgrade(named)
+    lines = [*map(str, upgrades.faults), *(line for one in upgrades.written for line in one.lines)]
+    present(upgrades.data, lines, as_json)
+    return SpecError.exit_code if upgrades.faults else 0
 
 
 def _count(number: int, noun: str) -> str:
@@ -100,7 +121,7 @@ def review(
         Option("--set", help="'Dataset Splits=disagree: REASON' and the like; no page."),
     ] = None,
     note: Annotated[
-        Path | None, Option(help="A file with your opinion in at most 80 words, or -; no page.")
+        Path | None, Option(help="A file with your opinion in at most 100 words, or -; no page.")
     ] = None,
     sign: Annotated[bool, Option("--sign-off", help="Sign this version off.")] = False,
     blind: Annotated[bool, Option(help="Hide what others decided until you have decided.")] = True,
@@ -166,8 +187,17 @@ def note_in(file: Path) -> str:
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of an audit."""
-    from reproaudit.audit.schema import schema_text
+def schema(
+    part: Annotated[
+        str | None,
+        Argument(help="A kind of check, such as reaches, or a part of an audit; 'all' for a page."),
+    ] = None,
+) -> None:
+    """Print the JSON Schema of an audit, or what one part of it is made of.
 
-    sys.stdout.write(schema_text())
+    The parts are audit, group, readings, tier, axis, bound, measurement, experiment, arm, claim,
+    grade and quantity.
+    """
+    from reproaudit.audit.schema import part_text, schema_text
+
+    sys.stdout.write(schema_text() if part is None else part_text(part))

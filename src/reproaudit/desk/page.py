@@ -170,9 +170,9 @@ def _page(
             typed=typed,
             typed_without_form="" if has_form else typed["reason"],
             last=session.last,
-            undecided=edits.undecided(reviews, who),
+            undecided=edits.undecided(reviews, audit, who),
             decisions={
-                one.name: edits.said(reviews, one.name, who, session.blind)
+                one.name: edits.said(reviews, audit, one.name, who, session.blind)
                 for one in audit.variables
             },
             own_disputes=own,
@@ -180,7 +180,7 @@ def _page(
             gone=gone,
             stamp=partial(session.stamp, audit, reviews),
             words=[one.value for one in ReviewDecision],
-            **_note_shown(session, reviews),
+            **_note_shown(session, audit, reviews),
             arm_rows=arm_rows,
             check_words=check_words,
             signed=any(
@@ -193,9 +193,9 @@ def _page(
     return Response(html, status, media_type="text/html")
 
 
-def _note_shown(session: DeskSession, reviews: Reviews) -> dict[str, Any]:
+def _note_shown(session: DeskSession, audit: Audit, reviews: Reviews) -> dict[str, Any]:
     """The note as far as the reviewer may see it, whether it is stale, and why there is no form."""
-    shown = edits.said(reviews, edits.NOTE, session.reviewer, session.blind)
+    shown = edits.said(reviews, audit, edits.NOTE, session.reviewer, session.blind)
     is_stale = False
     no_form = ""
     try:

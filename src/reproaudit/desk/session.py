@@ -99,7 +99,7 @@ class DeskSession:
         """Return the stamp of what a form shows and changes; see `audited`."""
         found = {
             "audit": _as_data(audited(audit, item)),
-            "reviews": _as_data(said(reviews, item, self.reviewer, self.blind)),
+            "reviews": _as_data(said(reviews, audit, item, self.reviewer, self.blind)),
         }
         if item == NOTE and self._card is not None:
             found["answers"] = [

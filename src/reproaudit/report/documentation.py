@@ -21,7 +21,10 @@ class Documented:
 
 @dataclass(frozen=True)
 class Documentation:
-    """Every variable, and of how many scored ones the card and reviewers find so many."""
+    """Every variable, and of how many scored ones the card and reviewers find so many.
+
+    What has no card is not scored.
+    """
 
     variables: tuple[Documented, ...]
     of: int
@@ -36,6 +39,8 @@ class Documentation:
 
 def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
     """Return how many variables are documented, and by whose word."""
+    if not of:
+        return ""
     if by_reviewers is None:
         return f"{card} of {of} by the card alone"
     return f"{by_reviewers} of {of} documented"
@@ -43,6 +48,8 @@ def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
 
 def by_whom(found: Documentation) -> str:
     """Return how many variables the card documents, and how many reviewers do if there are any."""
+    if not found.of:
+        return "There is no card of them"
     card = f"The card finds {found.card} of {found.of} documented"
     if found.by_reviewers is None:
         return f"{card}; nobody has reviewed them"
@@ -55,7 +62,9 @@ def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:
         _documented(variable, reviews.variables.get(variable.name, ()))
         for variable in audit.variables
     ]
-    scored = [row for row in rows if row.variable.name not in UNSCORED]
+    scored = [
+        row for row in rows if row.variable.name not in UNSCORED and row.variable.card is not None
+    ]
     card = sum(_by_card(row.variable) for row in scored)
     return Documentation(tuple(rows), len(scored), card, sum(row.documented for row in scored))
 
@@ -74,4 +83,4 @@ def _documented(variable: Variable, decisions: Sequence[Review]) -> Documented:
 
 
 def _by_card(variable: Variable) -> bool:
-    return variable.card.result == "Yes"
+    return variable.card is not None and variable.card.result == "Yes"

@@ -151,9 +151,9 @@ def scale_words(card: Scorecard) -> str:
 
 
 def byline(card: Scorecard) -> str:
-    """Return authors' last names, venue and year."""
+    """Return authors' last names, venue and year, as far as they are known."""
     names = ", ".join(name.split()[-1] for name in card.paper.authors)
-    return f"{names} · {card.paper.venue} {card.paper.year}"
+    return " · ".join(filter(None, (names, card.paper.published)))
 
 
 def about_runs(card: Scorecard) -> str:

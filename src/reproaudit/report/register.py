@@ -140,7 +140,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
     return PaperEntry(
         slug=card.paper.slug,
         title=card.paper.title,
-        venue=f"{card.paper.venue} {card.paper.year}",
+        venue=card.paper.published,
         verdict=" ".join(verdict(card)),
         questions=tuple(question.text for question in questions(card)),
         hangs_on=tuple(_choices(card)),

@@ -86,7 +86,9 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
     )
 
 
-def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[StrictModel]:
+def said(
+    reviews: Reviews, audit: Audit, item: str, reviewer: str, blind: bool
+) -> Sequence[StrictModel]:
     """Return what a review file says of an item, as far as the reviewer may see it.
 
     Args:
@@ -101,7 +103,8 @@ def said(reviews: Reviews, item: str, reviewer: str, blind: bool) -> Sequence[St
         ]
     if item == NOTE:
         note = reviews.note
-        if note is None or (note.reviewer != reviewer and blind and undecided(reviews, reviewer)):
+        hidden = blind and bool(undecided(reviews, audit, reviewer))
+        if note is None or (note.reviewer != reviewer and hidden):
             return []
         return [note]
     if item in set(VariableName):
@@ -159,7 +162,7 @@ def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: d
 
 def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Reviews:
     """Return the reviews with a sign-off of this version; a UsageError if something is open."""
-    if left := undecided(reviews, reviewer):
+    if left := undecided(reviews, audit, reviewer):
         raise UsageError(f"decide on all variables before you sign off. Open: {', '.join(left)}.")
     entry = SignOff(reviewer=reviewer, version=version_of(audit), as_of=today)
     return reviews.model_copy(update={"sign_offs": _replaced(reviews.sign_offs, entry)})
@@ -234,11 +237,12 @@ def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
     return _with_decisions(unsigned, VariableName(item), left)
 
 
-def undecided(reviews: Reviews, reviewer: str) -> list[str]:
-    """Return the variables on which a reviewer has not decided."""
+def undecided(reviews: Reviews, audit: Audit, reviewer: str) -> list[str]:
+    """Return the variables with a card's result on which a reviewer has not decided."""
+    names = [variable.name for variable in audit.variables if variable.card is not None]
     return [
         name.value
-        for name in VariableName
+        for name in names
         if reviewer not in [one.reviewer for one in reviews.variables.get(name, ())]
     ]
 

@@ -107,7 +107,7 @@ def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
     return PaperSummary(
         slug=entry.slug,
         title=audit.paper.title,
-        venue=f"{audit.paper.venue} {audit.paper.year}",
+        venue=audit.paper.published,
         documented=documented.by_reviewers,
         card=documented.card,
         of=documented.of,

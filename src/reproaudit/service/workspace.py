@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reproaudit.service.review import Reviewed
     from reproaudit.service.run import CustomRun, How, Ran
     from reproaudit.service.status import TierState
+    from reproaudit.service.upgrade import Upgrades
     from reproaudit.service.verify import Pruned, Verified
     from reproaudit.store.records import Store
 
@@ -143,6 +144,12 @@ class Workspace:
         from reproaudit.service.check import check_audits
 
         return check_audits(named, self.catalog, run=run, permission=permission)
+
+    def upgrade(self, named: Sequence[str]) -> Upgrades:
+        """Write audits in the short form; arguments and errors are those of `upgrade_audits`."""
+        from reproaudit.service.upgrade import upgrade_audits
+
+        return upgrade_audits(named, self.catalog)
 
     def new(
         self,

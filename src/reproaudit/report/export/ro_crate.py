@@ -161,16 +161,17 @@ def _article(paper: Paper) -> Iterator[Entity]:
         known[0].url if known else "#paper",
         "ScholarlyArticle",
         name=clean(paper.title),
-        author=_each(author["@id"] for author in authors),
-        datePublished=str(paper.year),
-        isPartOf=_to("#venue"),
+        **({"author": _each(author["@id"] for author in authors)} if authors else {}),
+        **({"datePublished": str(paper.year)} if paper.year is not None else {}),
+        **({"isPartOf": _to("#venue")} if paper.venue is not None else {}),
     )
     if known:
         article["identifier"] = _each(value["@id"] for value in values)
         if len(known) > 1:
             article["sameAs"] = _each(one.url for one in known[1:])
     yield article
-    yield _entity("#venue", "CreativeWork", name=clean(paper.venue))
+    if paper.venue is not None:
+        yield _entity("#venue", "CreativeWork", name=clean(paper.venue))
     yield from authors
     yield from values
 

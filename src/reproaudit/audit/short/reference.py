@@ -1,0 +1,165 @@
+"""What an audit's parts and the kinds of check are made of, with an example of each.
+
+`reproaudit schema NAME` prints one, and docs/short-fields.md has all. The examples are those of one
+audit, ``templates/example.yaml``, which `reproaudit check` accepts.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from reproaudit.audit.short import forms
+from reproaudit.audit.short.checks import KINDS, Bound, Quantity, short_model
+from reproaudit.declarations import StrictModel, description_of
+from reproaudit.errors import UsageError, did_you_mean
+
+EXAMPLE = Path(__file__).parents[1] / "templates" / "example.yaml"
+
+OF_EVERY_CHECK = ("where", "standard", "log", "in_share", "stands_for", "from", "why")
+OF_A_BOUND = ("at_most", "at_least", "below", "above", "bound")
+
+PARTS: Mapping[str, tuple[type[StrictModel], tuple[str | int, ...]]] = {
+    "audit": (forms.ShortAudit, ("paper",)),
+    "group": (forms.Group, ("settings", 1)),
+    "readings": (forms.AlsoStated, ("settings", 1, "also_stated", 0)),
+    "tier": (forms.Tier, ("quick",)),
+    "axis": (forms.Axis, ("axes",)),
+    "bound": (Bound, ("bounds",)),
+    "measurement": (forms.Measurement, ("experiments", "training", "measurements", "share")),
+    "experiment": (forms.Experiment, ("experiments", "training")),
+    "arm": (forms.Arm, ("arms", "shuffled")),
+    "claim": (forms.Claim, ("claims", "wider")),
+    "grade": (forms.Grade, ("claims", "wider", "grade")),
+    "quantity": (Quantity, ("claims", "comparison", "holds_if", 0, "lower")),
+}
+"""The parts of an audit by name, each with where the example has one."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One part of an audit, or one kind of check.
+
+    Attributes:
+        name: by which it is asked for.
+        about: what it is.
+        fields: each with whether it is needed and what it means.
+        example: a piece of an audit.
+    """
+
+    name: str
+    about: str
+    fields: tuple[tuple[str, bool, str], ...]
+    example: str
+
+
+def entry(name: str) -> Entry:
+    """Return a part of an audit or a kind of check; a UsageError on an unknown name."""
+    known = (*PARTS, *KINDS)
+    if name not in known:
+        raise UsageError(f"no part of an audit is called '{name}'. {did_you_mean(name, known)}")
+    model = PARTS[name][0] if name in PARTS else short_model(KINDS[name])
+    fields = tuple(
+        (info.alias or field, info.is_required(), " ".join(description_of(model, field).split()))
+        for field, info in model.model_fields.items()
+    )
+    about = " ".join((model.__doc__ or "").split("\n\n")[0].split())
+    return Entry(name, about, fields, _example(name))
+
+
+def lines_of(one: Entry) -> Iterator[str]:
+    """Yield an entry as the terminal shows it, a line or two for each field."""
+    yield f"{one.name}: {one.about}"
+    check = one.name in KINDS
+    shared = (*OF_EVERY_CHECK, *OF_A_BOUND) if check else ()
+    for field, needed, meaning in one.fields:
+        if field in shared or field == "kind":
+            continue
+        text = f"  {field}{' (needed)' if needed else ''}: {_first_sentence(meaning)}"
+        yield from textwrap.wrap(text, 100, subsequent_indent="    ")
+    if "at_most" in [field for field, _, _ in one.fields] and check:
+        yield "  its bound: at_most, at_least, below or above, with a number; or bound: NAME"
+    if check:
+        yield "  as every check: where, standard, log, in_share, stands_for, from, why"
+    yield "for example:"
+    yield from textwrap.indent(one.example, "  ").splitlines()
+
+
+def page() -> str:
+    """Return every part and kind as Markdown."""
+    parts = [
+        "# Every field of the short form",
+        "",
+        "Made by `make schema`; `reproaudit schema NAME` prints one of these parts. Fields in bold",
+        "are needed. The examples are pieces of one audit that `reproaudit check` accepts.",
+    ]
+    for name in (*PARTS, *KINDS):
+        one = entry(name)
+        title = f"Check: {name}" if name in KINDS else name.capitalize()
+        parts += ["", f"## {title}", "", one.about, "", "| field | meaning |", "|---|---|"]
+        for field, needed, meaning in one.fields:
+            shown = f"**`{field}`**" if needed else f"`{field}`"
+            parts.append(f"| {shown} | {meaning.replace('|', chr(92) + '|')} |")
+        parts += ["", "```yaml", one.example, "```"]
+    return "\n".join(parts) + "\n"
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
+@cache
+def _source() -> tuple[str, yaml.Node]:
+    text = EXAMPLE.read_text(encoding="utf-8")
+    return text, yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _example(name: str) -> str:
+    """Return the piece of the example that shows a part, or the first check of a kind."""
+    text, tree = _source()
+    if name in KINDS:
+        node = next(node for node in _mappings(tree) if _value(node, "kind") == name)
+        return _piece(text, node)
+    return _piece(text, *_found(tree, PARTS[name][1]))
+
+
+def _found(tree: yaml.Node, path: tuple[str | int, ...]) -> tuple[yaml.Node, yaml.Node | None]:
+    """Return the node at a path, and its name where it stands in a mapping."""
+    node: yaml.Node = tree
+    name: yaml.Node | None = None
+    for step in path:
+        if isinstance(step, int):
+            node, name = node.value[step], None
+        else:
+            name, node = next(pair for pair in node.value if pair[0].value == step)
+    return node, name
+
+
+def _piece(text: str, node: yaml.Node, name: yaml.Node | None = None) -> str:
+    """Return the text of a node, from its name on, with the indentation taken away."""
+    start = (name or node).start_mark
+    lines = text[start.index : node.end_mark.index].rstrip().splitlines()
+    rest = textwrap.dedent("\n".join(lines[1:])).splitlines()
+    block = isinstance(node, yaml.CollectionNode) and not node.flow_style
+    indent = "  " if name is not None or not block else ""
+    return "\n".join([lines[0], *(f"{indent}{line}" for line in rest)])
+
+
+def _mappings(node: yaml.Node) -> Iterator[yaml.MappingNode]:
+    if isinstance(node, yaml.MappingNode):
+        yield node
+        for _, below in node.value:
+            yield from _mappings(below)
+    elif isinstance(node, yaml.SequenceNode):
+        for below in node.value:
+            yield from _mappings(below)
+
+
+def _value(node: yaml.MappingNode, name: str) -> str | None:
+    found = (below.value for key, below in node.value if key.value == name)
+    return next((value for value in found if isinstance(value, str)), None)

@@ -1,0 +1,264 @@
+"""Groups of settings and blocks of tiers, as the settings that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reproaudit.audit.faults import Loc, Violation
+from reproaudit.audit.short.nodes import Node
+from reproaudit.cell import value_text
+
+SOURCES = {
+    "paper": "paper",
+    "card": "card",
+    "code": "authors_code",
+    "reviews": "reviews",
+    "literature": "reproduction",
+    "derived": "derived",
+    "ours": "derived",
+    "recalled": "recalled",
+    "guess": "assumption",
+}
+"""The source of a setting by its short name; what is ours and has alternatives is a guess, too."""
+
+SMOKE_REASON = "Only shows that it runs."
+"""The reason of a value at the smoke tier that has none of its own."""
+
+Settings = dict[str, Node]
+"""The settings of one level by name."""
+
+
+def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
+    """Return the settings of some groups; what is wrong with them joins the faults."""
+    settings: Settings = {}
+    for group in groups.listed() if groups is not None else ():
+        own = group.mapping_under("values")
+        for name, value in own.items():
+            if name in settings:
+                message = f"found '{name}' in a second group; expected it in one"
+                beside = settings[name].loc
+                faults.append(Violation("RA240", value.loc, message, "", name, beside=beside))
+                continue
+            settings[name] = _setting(group, name, value, len(own) == 1)
+        faults += _misplaced(group, own)
+    return settings
+
+
+def _setting(group: Node, name: str, value: Node, only: bool) -> Node:
+    """Return one setting of a group; `only` says whether it is the group's only one."""
+    origin = group.get("from")
+    source = SOURCES.get(str(origin.data), origin.data) if origin is not None else None
+    ours = source == "derived" and origin is not None and origin.data == "ours"
+    varied = group.get("could_be") is not None or group.get("no_other") is not None
+    place = group.get("at")
+    why = group.get("why")
+    if ours and varied:
+        source = "assumption"
+    elif ours and place is None:
+        place, why = why, None
+    data: dict[str, Node | None] = {
+        "value": value,
+        "source": origin.holding(source) if origin is not None else None,
+        "locator": _locator(group, place, _own(group.get("notes"), name, only)),
+        "words": _own(group.get("words"), name, only),
+        "phrases": _phrases(group.get("phrases"), name),
+        "why": why,
+        "only_reading": group.get("no_other"),
+        "ask": _own(group.get("ask"), name, only),
+        "ours": origin.holding(True) if ours and origin is not None else None,
+        **_others(group, name, only),
+        **_stated(group, name),
+    }
+    if data.get("alternatives") is not None and not only:
+        data["only_reading"] = None
+    return value.holding({field: node for field, node in data.items() if node is not None})
+
+
+def _own(node: Node | None, name: str, only: bool) -> Node | None:
+    """Return what a group says of one setting, where it may say it of its only one by itself."""
+    if node is None or not isinstance(node.data, dict):
+        return node if only else None
+    return node.get(name)
+
+
+def _phrases(node: Node | None, name: str) -> Node | None:
+    nested = node is not None and any(isinstance(below.data, dict) for _, below in node.items())
+    return node.get(name) if node is not None and nested else node
+
+
+def _locator(entry: Node, place: Node | None, note: Node | None = None) -> Node | None:
+    """Return the place where a source states a value, with whose it is and what is to be said."""
+    who = entry.get("who")
+    parts = [part for part in (who, place, note) if part is not None]
+    texts = [part.text for part in parts]
+    if not parts or None in texts or place is None:
+        return place
+    return place.holding(", ".join(text for text in texts if text is not None))
+
+
+def _others(group: Node, name: str, only: bool) -> dict[str, Node | None]:
+    """Return the values that could as well be chosen for a setting."""
+    entries = group.get("could_be")
+    others: list[Node] = []
+    unlikely: dict[str, Node] = {}
+    for entry in group.list_under("could_be"):
+        plain = not isinstance(entry.data, dict)
+        value = entry if plain and only else entry.mapping_under("values").get(name)
+        if value is None:
+            continue
+        others.append(value)
+        if (why := entry.get("unlikely")) is not None:
+            unlikely[value_text(_plain(value))] = why
+    if entries is None or not others:
+        return {}
+    return {
+        "alternatives": entries.holding(others),
+        "unlikely": entries.holding(unlikely) if unlikely else None,
+    }
+
+
+def _stated(group: Node, name: str) -> dict[str, Node | None]:
+    """Return what other sources state of a setting: the same value, or a reading."""
+    entries = group.get("also_stated")
+    also: list[Node] = []
+    readings: list[Node] = []
+    for entry in group.list_under("also_stated"):
+        fields = _statement(entry)
+        values = entry.mapping_under("values")
+        if values and next(iter(values)) == name:
+            quick = entry.get("quick")
+            together = {other: value for other, value in values.items() if other != name}
+            fields |= {
+                "value": values[name],
+                "with": entry.holding(together) if together else None,
+                "quick": quick.get("values") if quick is not None else None,
+                "words": entry.get("words"),
+                "excused": entry.get("cannot_matter"),
+                "also_at": _agreeing(entry),
+            }
+        elif values:
+            continue
+        (readings if values else also).append(_known(entry, fields))
+    return {
+        "also_at": entries.holding(also) if entries is not None and also else None,
+        "readings": entries.holding(readings) if entries is not None and readings else None,
+    }
+
+
+def _plain(node: Node) -> Any:
+    return tuple(map(_plain, node.data)) if isinstance(node.data, list) else node.data
+
+
+def _statement(entry: Node) -> dict[str, Node | None]:
+    """Return which source states something, and where."""
+    origin = entry.get("from")
+    source = None if origin is None else SOURCES.get(str(origin.data), origin.data)
+    return {
+        "source": None if origin is None else origin.holding(source),
+        "locator": _locator(entry, entry.get("at")),
+    }
+
+
+def _agreeing(entry: Node) -> Node | None:
+    """Return the further sources that state what an entry states."""
+    node = entry.get("also_stated")
+    if node is None:
+        return None
+    return node.holding([_known(one, _statement(one)) for one in node.listed()])
+
+
+def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
+    return entry.holding({field: node for field, node in fields.items() if node is not None})
+
+
+def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
+    """Yield names of settings that a group does not have, and a guess that names no others."""
+    named: list[tuple[str, Loc]] = []
+    for entry in (*group.list_under("could_be"), *group.list_under("also_stated")):
+        values = entry.mapping_under("values")
+        named += [(name, below.loc) for name, below in values.items()][:1]
+    for field in ("notes", "words", "ask"):
+        node = group.get(field)
+        named += [(name, below.loc) for name, below in group.mapping_under(field).items()]
+        if node is not None and node.text is not None and len(own) > 1:
+            message = f"found one text for {len(own)} settings; expected one for each"
+            yield Violation("RA059", node.loc, message, f"Write {field}: {{SETTING: TEXT}}.")
+    for entry in group.list_under("could_be"):
+        if (count := len(entry.mapping_under("values"))) > 1:
+            message = f"found {count} values; expected one: they are tried one at a time"
+            yield Violation("RA059", entry.loc, message, "Write an entry for each.")
+    for name, loc in named:
+        if name not in own:
+            message = f"found '{name}', which is no setting of this group; expected one"
+            yield Violation("RA224", loc, message, "", name, own)
+    yield from _unvaried(group, own)
+
+
+def _unvaried(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
+    """Yield settings of a guess for which neither another value nor a reason is given."""
+    origin = group.get("from")
+    if origin is None or origin.data not in ("guess", "recalled"):
+        return
+    if group.get("why") is None:
+        message = "found a guess without 'why'; expected what speaks for its values"
+        yield Violation("RA051", group.loc, message, "Add 'why'.")
+    entries = group.list_under("could_be")
+    varied = {name for entry in entries for name in entry.mapping_under("values")}
+    alone = [entry for entry in entries if not isinstance(entry.data, dict)]
+    if len(own) == 1 and alone:
+        varied |= own.keys()
+    elif alone:
+        message = f"found a value alone for {len(own)} settings; expected the name of one"
+        yield Violation("RA059", alone[0].loc, message, "Write {values: {SETTING: VALUE}}.")
+    for name, value in own.items():
+        if name not in varied and group.get("no_other") is None:
+            message = f"found no other value of the guess '{name}'; expected some under 'could_be'"
+            remedy = "Add 'could_be', or 'no_other' with the reason why there is none."
+            yield Violation("RA051", value.loc, message, remedy)
+
+
+# --- tiers ----------------------------------------------------------------------------------------
+
+
+def scaled(
+    level: Node,
+    own: Settings,
+    shared: Mapping[str, Node],
+    faults: list[Violation],
+) -> Settings:
+    """Return the settings of a level with the values of its smaller tiers.
+
+    A block of an experiment may name a setting that the experiment shares with others: it then has
+    that setting as its own, with the value of the block.
+
+    Args:
+        level: the audit, or an experiment, with its blocks.
+        own: the level's own settings by name.
+        shared: those that it has from above.
+        faults: what is wrong with the blocks joins these.
+    """
+    settings = dict(own)
+    known = {**shared, **own}
+    for tier in ("quick", "smoke"):
+        seen: dict[str, Node] = {}
+        for block in blocks.several() if (blocks := level.get(tier)) is not None else ():
+            why = block.get("why")
+            if why is None and tier == "quick":
+                message = "found no 'why'; expected why these values still show the phenomenon"
+                faults.append(Violation("RA051", block.loc, message, "Add 'why'."))
+            for name, value in block.mapping_under("values").items():
+                if name in seen:
+                    message = f"found '{name}' in a second block; expected it in one"
+                    fault = Violation("RA240", value.loc, message, "", name, beside=seen[name].loc)
+                    faults.append(fault)
+                elif name not in known:
+                    message = f"found '{name}', which is no setting here; expected one"
+                    faults.append(Violation("RA224", value.loc, message, "", name, known))
+                else:
+                    reason = why if why is not None else block.holding(SMOKE_REASON)
+                    setting = settings.get(name, known[name])
+                    smaller = value.holding({"value": value, "reason": reason})
+                    settings[name] = setting.holding({**setting.data, tier: smaller})
+                seen.setdefault(name, value)
+    return settings

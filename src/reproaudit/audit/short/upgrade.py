@@ -1,0 +1,528 @@
+"""An audit of schema 2, written in the short form.
+
+What the short form derives is left out: the audit that is read from the text is equal to the one
+that was given, but that questions of ours come after the claims.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from reproaudit.audit.model import (
+    Audit,
+    Claim,
+    NamedArm,
+    Paper,
+    Reading,
+    Setting,
+    Source,
+    Variable,
+)
+from reproaudit.audit.short.expansion import READ
+from reproaudit.audit.short.layout import written
+from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
+from reproaudit.cell import value_text
+from reproaudit.declarations import Axis, Declaration, MeasurementKind, Quantity, StrictModel
+
+Data = dict[str, Any]
+
+FEW_OF_ONE_PLACE = 3
+"""Settings of exactly one place that are a group of their own, at least."""
+
+_ORIGIN = {source: origin for origin, source in SOURCES.items() if origin != "ours"}
+
+
+def upgraded(audit: Audit) -> str:
+    """Return an audit as the text of a file in the short form."""
+    return written(_kept(_Upgrade(audit).data()))
+
+
+def in_order(audit: Audit) -> Audit:
+    """Return an audit with the questions of ours after the claims, as the short form has them."""
+    claims = tuple(sorted(audit.claims, key=lambda claim: claim.ours))
+    return audit.model_copy(update={"claims": claims})
+
+
+def _kept(data: Any) -> Any:
+    """Return plain data without what is empty or None."""
+    if isinstance(data, dict):
+        below = {key: _kept(value) for key, value in data.items()}
+        return {key: value for key, value in below.items() if value is not None and value != {}}
+    return [_kept(value) for value in data] if isinstance(data, list) else data
+
+
+class _Upgrade:
+    """One audit on its way into the short form."""
+
+    def __init__(self, audit: Audit) -> None:
+        self.audit = audit
+        self.slug = f"{audit.paper.slug}."
+        days = Counter(one.card.as_of for one in audit.variables if one.card is not None)
+        self.card_read = days.most_common(1)[0][0] if days else None
+        self.axes = _named_axes(audit)
+
+    def data(self) -> Data:
+        """Return the audit's data in the short form."""
+        audit = self.audit
+        claims = {claim.id.removeprefix(self.slug): claim for claim in audit.claims}
+        listed = {name: self._claim(claim) for name, claim in claims.items()}
+        return {
+            "schema_version": 3,
+            "paper": _paper(audit.paper),
+            "about": audit.about,
+            "runs": _stated(audit.runs) or None,
+            "method": audit.method,
+            "card_read": str(self.card_read) if self.card_read is not None else None,
+            "variables": {one.name.value: self._variable(one) for one in audit.variables},
+            "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},
+            "settings": _groups(audit.settings) or None,
+            **_tiers(audit.settings),
+            "measurements": self._measurements(audit.measurements),
+            "training_loss": audit.training_loss,
+            "length": audit.length,
+            "experiments": {name: self._experiment(name) for name in audit.experiments},
+            "arms": {name: _arm(arm) for name, arm in audit.arms.items()},
+            "claims": {name: listed[name] for name, claim in claims.items() if not claim.ours},
+            "our_questions": {name: listed[name] for name, claim in claims.items() if claim.ours},
+            "not_audited": [
+                {"says": one.statement, "at": one.locator, "why": one.reason}
+                for one in audit.not_audited
+            ]
+            or None,
+            "findings": {
+                finding.id.removeprefix(self.slug): {
+                    "kind": finding.kind,
+                    "says": finding.statement,
+                    "from": _one_or_all(finding.sources),
+                    "as_of": None
+                    if finding.as_of in (None, self.card_read)
+                    else str(finding.as_of),
+                    "settings": list(finding.settings) or None,
+                    "changes": [one.removeprefix(self.slug) for one in finding.changes] or None,
+                }
+                for finding in audit.findings
+            },
+        }
+
+    def _variable(self, variable: Variable) -> Data:
+        first, *more = variable.evidence
+        card = variable.card
+        own = card is not None and first.locator == f"card, row {variable.name.value}"
+        return {
+            "card": card.result if card is not None else None,
+            "card_read": str(card.as_of) if card and card.as_of != self.card_read else None,
+            "says": first.statement,
+            "at": None if own else first.locator,
+            "also": [{"says": one.statement, "at": one.locator} for one in more] or None,
+            "checklist": [
+                {
+                    "answer": one.answer,
+                    "says": one.justification,
+                    "at": one.locator,
+                    "as_of": str(one.as_of),
+                }
+                for one in variable.authors
+            ]
+            or None,
+        }
+
+    # --- experiments ---
+
+    def _experiment(self, name: str) -> Data:
+        one = self.audit.experiments[name]
+        other = self._alike(name, "settings", 3)
+        inherited = self.audit.experiments[other].settings if other else {}
+        own = {n: s for n, s in one.settings.items() if inherited.get(n) != s}
+        source = self._measured_of(name)
+        above = self.audit.experiments[source] if source else None
+        measured = above.measurements if above is not None else {}
+        measures = None if above is not None and above.measures == one.measures else one.measures
+        return {
+            "title": one.title,
+            "runs": _stated(one.runs) if one.runs is not None else None,
+            "settings_of": other,
+            "settings": _groups(own) or None,
+            **_tiers(own),
+            "measures": list(measures) if measures is not None else None,
+            "measurements_of": source,
+            "measurements": self._measurements(
+                {n: d for n, d in one.measurements.items() if measured.get(n) != d}
+            ),
+            "training_loss": one.training_loss,
+            "length": one.length,
+            "stages": {
+                stage.name: {"says": stage.about, "steps": stage.steps} for stage in one.stages
+            },
+            "must_fail": self._shared_controls(name),
+            "must_pass": self._shared_built(name),
+        }
+
+    def _alike(self, name: str, field: str, fewest: int) -> str | None:
+        """Return the earlier experiment that has the most in common with one, and nothing more."""
+        own = getattr(self.audit.experiments[name], field)
+        best: tuple[int, str] | None = None
+        for other in self.audit.experiments:
+            if other == name:
+                break
+            theirs = getattr(self.audit.experiments[other], field)
+            common = sum(own.get(key) == value for key, value in theirs.items())
+            if theirs.keys() <= own.keys() and common >= fewest:
+                best = max(best or (0, ""), (common, other))
+        return best[1] if best else None
+
+    def _measured_of(self, name: str) -> str | None:
+        source = self._alike(name, "measurements", 1)
+        one = self.audit.experiments[name]
+        if source is None:
+            return None
+        above = self.audit.experiments[source]
+        return None if one.measures is None and above.measures is not None else source
+
+    def _measurements(self, declared: Mapping[str, Declaration]) -> Data:
+        return {name: self._measurement(one) for name, one in declared.items()}
+
+    def _measurement(self, declared: Declaration) -> Data:
+        axes = [
+            axis.name if self.axes.get(axis.name) == axis else _stated(axis)
+            for axis in declared.axes
+        ]
+        over_training = declared.kind is MeasurementKind.SERIES
+        return {
+            "every_step" if over_training else "once": axes,
+            "unit": declared.unit if declared.unit != "1" else None,
+            "range": list(map(_whole, declared.range)) if declared.range is not None else None,
+            "noun": declared.noun,
+            "says": declared.meaning,
+        }
+
+    # --- claims ---
+
+    def _controls_on(self, experiment: str) -> list[tuple[str, ...]]:
+        return [_names(one.nulls) for one in self.audit.claims if one.experiment == experiment]
+
+    def _shared_controls(self, experiment: str) -> list[str] | None:
+        """Return the controls that most claims on an experiment have."""
+        return _most_have(self._controls_on(experiment), self._own_arms(experiment))
+
+    def _shared_built(self, experiment: str) -> str | None:
+        """Return the positive control that most claims on an experiment have."""
+        built = [
+            _names((one.constructed,)) if one.constructed is not None else ()
+            for one in self.audit.claims
+            if one.experiment == experiment
+        ]
+        shared = _most_have(built, self._own_arms(experiment))
+        return shared[0] if shared else None
+
+    def _own_arms(self, experiment: str) -> set[str]:
+        """Return the arms that claims on an experiment declare for themselves."""
+        on = (claim for claim in self.audit.claims if claim.experiment == experiment)
+        return {arm.name for claim in on for _, arm in claim.arms() if isinstance(arm, NamedArm)}
+
+    def _claim(self, claim: Claim) -> Data:
+        shared = self._shared_controls(claim.experiment) or []
+        built = self._shared_built(claim.experiment)
+        controls = list(_names(claim.nulls))
+        own_built = _names((claim.constructed,))[0] if claim.constructed is not None else None
+        own_arms = {arm.name: arm for _, arm in claim.arms() if isinstance(arm, NamedArm)}
+        experiments = self.audit.experiments
+        return {
+            "says": claim.says,
+            "short": None if claim.short == claim.says.removesuffix(".") else claim.short,
+            "at": claim.locator,
+            "main": claim.main or None,
+            "whose": claim.whose if claim.whose != "paper" else None,
+            "wording": claim.wording if claim.wording != "from_source" else None,
+            "experiment": claim.experiment if len(experiments) > 1 else None,
+            "settings": _plain(claim.settings) or None,
+            "grade": _grade(claim),
+            "holds_if": list(map(_check, claim.headline)),
+            "also_said": list(map(_check, claim.support)) or None,
+            "also_report": list(map(_check, claim.notes)) or None,
+            "reported": [{"says": one.says, "at": one.locator} for one in claim.reported] or None,
+            "must_fail": controls if controls != shared else None,
+            "no_control": claim.no_control,
+            "without_part": _parts(claim),
+            "must_pass": (own_built or []) if own_built != built else None,
+            "arms": {name: _arm(arm) for name, arm in own_arms.items()},
+            "readings": self._readings(claim),
+            "share_of_runs": claim.share if claim.share != 0.5 else None,
+            "exact": claim.exact or None,
+            "unlike_lengths": claim.unlike_lengths,
+            "misses": _misses(claim),
+        }
+
+    def _readings(self, claim: Claim) -> list[str] | None:
+        """Return the readings of a claim, if they are others than all of its experiment."""
+        settings = self.audit.settings_of(claim.experiment)
+        every = [
+            name
+            for name, one in sorted(settings.items())
+            if name not in claim.settings and any(r.excused is None for r in one.readings)
+        ]
+        return None if list(claim.readings) == every else list(claim.readings)
+
+
+# --- the paper ------------------------------------------------------------------------------------
+
+
+def _paper(paper: Paper) -> Data:
+    data = _stated(paper, "read", "not_read")
+    read: Data = {}
+    others: dict[str, list[str]] = {"others": [], "not_others": []}
+    for texts, place, truth in ((paper.read, 0, True), (paper.not_read, 1, False)):
+        for text in texts:
+            key = next((key for key, words in READ.items() if words[place] == text), None)
+            if key is not None and key not in read:
+                read[key] = truth
+            else:
+                others["others" if truth else "not_others"].append(text)
+    return {**data, "read": {**read, **{key: value for key, value in others.items() if value}}}
+
+
+# --- settings -------------------------------------------------------------------------------------
+
+
+def _groups(settings: Mapping[str, Setting]) -> list[Data]:
+    """Return settings in groups: by source and place where nothing else is said of them."""
+    groups: list[Data] = []
+    by_place: dict[tuple[Any, ...], list[str]] = {}
+    exact = Counter((one.source, one.locator) for one in settings.values())
+    for name, one in settings.items():
+        stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
+        place = one.locator or ""
+        if exact[one.source, one.locator] < FEW_OF_ONE_PLACE:
+            place = place.partition(", ")[0]
+        same = (one.source, one.ours, place, one.also_at) if stated else (name,)
+        by_place.setdefault(same, []).append(name)
+    for names in by_place.values():
+        groups += _of_one_place(names, settings)
+    return groups
+
+
+def _of_one_place(names: Sequence[str], settings: Mapping[str, Setting]) -> list[Data]:
+    """Return the group of settings that have the beginning of their place in common."""
+    first = settings[names[0]]
+    places = {settings[name].locator for name in names}
+    if len(places) > 1 and first.ours:
+        return [group for name in names for group in _of_one_place([name], settings)]
+    place = first.locator
+    notes: Data = {}
+    if len(places) > 1:
+        place = str(place).partition(", ")[0]
+        for name in names:
+            if note := str(settings[name].locator).partition(", ")[2]:
+                notes[name] = note
+    return [_group(names, settings, place, notes)]
+
+
+def _group(
+    names: Sequence[str], settings: Mapping[str, Setting], place: str | None, notes: Data
+) -> Data:
+    one = settings[names[0]]
+    ours = one.ours and one.source in (Source.DERIVED, Source.ASSUMPTION)
+    by_why = ours and one.source is Source.DERIVED and one.why is None
+    return {
+        "from": "ours" if ours else _ORIGIN[one.source.value],
+        "at": None if by_why else place,
+        "values": {name: _plain(settings[name].value) for name in names},
+        "notes": notes or None,
+        "why": place if by_why else one.why,
+        "also_stated": [
+            *({"from": _ORIGIN[also.source.value], "at": also.locator} for also in one.also_at),
+            *(_reading(names[0], reading) for reading in one.readings),
+        ]
+        or None,
+        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
+        "no_other": one.only_reading,
+        "words": one.words,
+        "phrases": one.phrases or None,
+        "ask": one.ask,
+    }
+
+
+def _reading(name: str, reading: Reading) -> Data:
+    return {
+        "from": _ORIGIN[reading.source.value],
+        "at": reading.locator,
+        "values": _plain({name: reading.value, **reading.together}),
+        "also_stated": [
+            {"from": _ORIGIN[also.source.value], "at": also.locator} for also in reading.also_at
+        ]
+        or None,
+        "quick": {"values": _plain(reading.quick)} if reading.quick else None,
+        "words": reading.words,
+        "cannot_matter": reading.excused,
+    }
+
+
+def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
+    """Return another value of a guess, alone where nothing is said of it."""
+    unlikely = setting.unlikely.get(value_text(value))
+    if unlikely is None and len(names) == 1:
+        return _plain(value)
+    return {"values": {names[0]: _plain(value)}, "unlikely": unlikely}
+
+
+def _tiers(settings: Mapping[str, Setting]) -> Data:
+    """Return the blocks of both tiers: the values that have one reason together."""
+    tiers: Data = {}
+    for tier in ("quick", "smoke"):
+        by_reason: dict[str | None, Data] = {}
+        for name, one in settings.items():
+            scaled = getattr(one, tier)
+            if scaled is None:
+                continue
+            default = tier == "smoke" and scaled.reason == SMOKE_REASON
+            values = by_reason.setdefault(None if default else scaled.reason, {})
+            values[name] = _plain(scaled.value)
+        blocks = [{"values": values, "why": why} for why, values in by_reason.items()]
+        if blocks:
+            tiers[tier] = blocks if len(blocks) > 1 else blocks[0]
+    return tiers
+
+
+# --- measurements and arms ------------------------------------------------------------------------
+
+
+def _named_axes(audit: Audit) -> dict[str, Axis]:
+    """Return for each name of an axis the axis that most measurements have under it."""
+    levels: list[Mapping[str, Declaration]] = [
+        audit.measurements,
+        *(one.measurements for one in audit.experiments.values()),
+    ]
+    every = [axis for level in levels for one in level.values() for axis in one.axes]
+    counts: dict[str, list[Axis]] = {}
+    for axis in every:
+        counts.setdefault(axis.name, []).append(axis)
+    return {name: max(axes, key=axes.count) for name, axes in counts.items()}
+
+
+def _arm(arm: StrictModel) -> Data:
+    data = _stated(arm, "name", "why", "holds_at_start", "words")
+    why, words = getattr(arm, "why", ""), getattr(arm, "words", None)
+    starts = [_check_part(one) for one in getattr(arm, "holds_at_start", ())]
+    data["says"] = None if why == words else why
+    data["words"] = words
+    return {**data, "holds_at_start": starts or None}
+
+
+def _names(arms: Iterable[NamedArm | str]) -> tuple[str, ...]:
+    return tuple(arm if isinstance(arm, str) else arm.name for arm in arms)
+
+
+def _most_have(lists: Sequence[tuple[str, ...]], own: set[str]) -> list[str] | None:
+    """Return the list that most of at least two have, unless as many have none."""
+    named = Counter(one for one in lists if one and not own.intersection(one))
+    if not named:
+        return None
+    names, count = named.most_common(1)[0]
+    return list(names) if count > 1 and count > lists.count(()) else None
+
+
+# --- claims and checks ----------------------------------------------------------------------------
+
+
+def _grade(claim: Claim) -> Data | None:
+    if claim.grade is None:
+        return None
+    data = _stated(claim.grade, "primary")
+    if claim.grade.primary != claim.grade.easiest_first:
+        data["decisive"] = list(claim.grade.primary)
+    return data
+
+
+def _parts(claim: Claim) -> Data | None:
+    parts: dict[str, list[str]] = {}
+    for ablation in claim.ablations:
+        parts.setdefault(ablation.lacks, []).extend(_names((ablation.arm,)))
+    return {part: _one_or_all(arms) for part, arms in parts.items()} or None
+
+
+def _misses(claim: Claim) -> Data | None:
+    if claim.elsewhere is None:
+        return None
+    return {"says": claim.elsewhere.says, "cost": _quantity(claim.elsewhere.measure)}
+
+
+LAST = ("where", "at_most", "at_least", "below", "above", "from", "why", "stands_for")
+"""The fields that stand last in a check, in this order."""
+
+
+def _check(check: StrictModel) -> Data:
+    """Return a check in the short form, its kind first and its source last."""
+    data = _check_part(check)
+    if "within" in data and data.pop("relative", None):
+        margin = data["within"]
+        sourced = margin if isinstance(margin, dict) else {"absolute": margin}
+        data["within"] = {"relative": sourced.pop("absolute"), **sourced}
+    origin = getattr(check, "origin", None)
+    if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
+        data["from"] = origin.value
+    middle = [key for key in data if key not in (*LAST, "kind")]
+    return {key: data[key] for key in ("kind", *middle, *(k for k in LAST if k in data))}
+
+
+def _check_part(part: StrictModel) -> Data:
+    data: Data = {}
+    for name, field in type(part).model_fields.items():
+        value = getattr(part, name)
+        if not field.is_required() and value == field.get_default(call_default_factory=True):
+            continue
+        key = field.alias or name
+        if name == "at":
+            data["where"] = _plain(value)
+        elif isinstance(value, Quantity):
+            data[key] = _quantity(value)
+        elif isinstance(value, StrictModel):
+            inner = _check_part(value)
+            ends = [k for k in ("from", "why") if k in inner]
+            order = [*(k for k in inner if k not in ends), *ends]
+            data[key] = {("absolute" if k == "is" else k): inner[k] for k in order}
+        elif isinstance(value, tuple) and all(isinstance(one, Quantity) for one in value):
+            data[key] = list(map(_quantity, value))
+        else:
+            data[key] = _as_fraction(_plain(value))
+    return data
+
+
+def _quantity(quantity: Quantity) -> Data | str:
+    """Return a quantity as a text, where that says all of it."""
+    inside = f"[{', '.join(map(str, quantity.coordinates))}]" if quantity.coordinates else ""
+    text = f"{quantity.measurement}{inside}{'@first' if quantity.step == 'first' else ''}"
+    if Quantity.model_validate(text) == quantity:
+        return text
+    data = _stated(quantity)
+    return {("where" if key == "at" else key): value for key, value in data.items()}
+
+
+def _as_fraction(value: Any) -> Any:
+    """Return a number that is a fraction of small integers, and long otherwise, as one."""
+    if not isinstance(value, float) or len(repr(value)) < 8:
+        return value
+    fraction = Fraction(value).limit_denominator(999)
+    same = fraction.numerator / fraction.denominator == value
+    return fraction if same and fraction.denominator > 1 else value
+
+
+def _whole(end: float | None) -> float | None:
+    return int(end) if end is not None and end.is_integer() else end
+
+
+def _stated(model: StrictModel, *left_out: str) -> Data:
+    """Return the plain data of a model without defaults and some of its fields."""
+    data = model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return {key: value for key, value in data.items() if key not in left_out}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(below) for key, below in value.items()}
+    return [_plain(below) for below in value] if isinstance(value, tuple) else value
+
+
+def _one_or_all(texts: Sequence[str]) -> str | list[str]:
+    return texts[0] if len(texts) == 1 else list(texts)

@@ -1,0 +1,477 @@
+"""The short form: what it expands to, what the upgrade writes, and every fault at its place."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+import time
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from reproaudit.audit.catalog import audits_in
+from reproaudit.audit.faults import REMEDIES
+from reproaudit.audit.loading import load_audit, read_audit
+from reproaudit.audit.model import Audit, Source
+from reproaudit.audit.review import version_of
+from reproaudit.audit.schema import audit_schema, short_schema
+from reproaudit.audit.seeds import rule
+from reproaudit.audit.short.checks import KINDS
+from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, lines_of, page
+from reproaudit.audit.short.refusals import NEW_NAMES
+from reproaudit.audit.short.upgrade import in_order, upgraded
+from reproaudit.checks import Beats, Check
+from reproaudit.cli import run_command
+
+ROOT = Path(__file__).parents[1]
+SHORT = Path(__file__).parent / "short"
+SAXE = (SHORT / "saxe2014.yaml").read_text(encoding="utf-8")
+MAXRL = (SHORT / "maxrl2026.yaml").read_text(encoding="utf-8")
+OLD = [
+    one
+    for one in (*audits_in(ROOT / "audits"), ROOT / "tests" / "audits" / "toy.yaml")
+    if "schema_version: 2" in one.read_text(encoding="utf-8")
+]
+BAD = {
+    one["id"]: one
+    for one in yaml.safe_load((ROOT / "tests" / "golden" / "short_faults.yaml").read_text())
+}
+SECONDS = 2.0
+NAMES_OF_KINDS = {kind.__name__ for kind in get_args(get_args(Check)[0])}
+
+
+def read(text: str, slug: str = "saxe2014") -> Audit:
+    audit, faults = read_audit(f"{slug}.yaml", text)
+    assert audit is not None, faults
+    assert [str(fault) for fault in faults if "[RA242]" not in str(fault)] == []
+    return audit
+
+
+def faults_of(text: str) -> list[str]:
+    faults = read_audit("saxe2014.yaml", text)[1]
+    return [str(fault).removeprefix("saxe2014.yaml:") for fault in faults]
+
+
+# --- what it expands to ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(SHORT.glob("*.yaml")), ids=lambda path: path.stem)
+def test_an_audit_in_the_short_form_has_no_fault(path: Path) -> None:
+    audit, faults = read_audit(path)
+    assert faults == []
+    assert audit == load_audit(path)
+
+
+def test_settings_of_a_group_have_its_source_and_place() -> None:
+    tree = read(SAXE).experiments["tree"].settings
+    assert tree["u0"].value == 1e-6
+    assert tree["u0"].readings[0].value == 0.0025
+    assert tree["u0"].source is tree["learning_rate"].source is Source.PAPER
+    assert tree["learning_rate"].readings == ()
+    assert tree["start_scale"].alternatives == (0.5, 2.0)
+    assert tree["iterations"].only_reading is not None
+
+
+def test_a_block_of_a_tier_holds_where_the_setting_is_taken_from() -> None:
+    audit = read(SAXE)
+    assert audit.values_of("depth", "quick")["u0"] == 0.01
+    assert audit.values_of("tree", "quick")["u0"] == 1e-6
+    assert audit.values_of("strengths", "smoke")["iterations"] == 100, "as the tree has it"
+    assert audit.values_of("strengths", "paper")["strengths"] == (16.0, 24.0, 36.0, 54.0, 81.0)
+
+
+LEVELS = """schema_version: 3
+paper: {slug: saxe2014, title: A title}
+settings: [{from: paper, at: Table 1, values: {steps: 100, width: 8}}]
+quick: {values: {steps: 10, width: 4}, why: Enough.}
+experiments:
+  first: {title: First, measurements: {loss: {once: [], says: A loss.}}}
+  second:
+    title: Second
+    settings: [{from: code, at: train.py, values: {steps: 50}}]
+    quick: {values: {width: 2}, why: Smaller still.}
+    measurements_of: first
+claims:
+  falls: {says: It falls., at: Table 2, experiment: first, no_control: There is none.,
+    holds_if: [{kind: reaches, value: loss, below: 1.0, from: paper}]}
+  falls-again: {says: It falls again., at: Table 2, main: true, experiment: second,
+    no_control: There is none.,
+    holds_if: [{kind: reaches, value: loss, below: 1.0, from: paper}]}
+"""
+
+
+def test_an_experiments_own_setting_has_nothing_of_the_shared_block() -> None:
+    """The precedence: a value of the experiment, its block, the shared block, the shared value."""
+    audit = read(LEVELS)
+    assert audit.values_of("first", "quick") == {"steps": 10, "width": 4}
+    assert audit.values_of("second", "quick") == {"steps": 50, "width": 2}
+    assert audit.values_of("second", "paper") == {"steps": 50, "width": 8}
+    assert audit.measurements_of("second").keys() == {"loss"}
+
+
+def test_a_claim_has_the_controls_of_its_experiment_unless_it_names_its_own() -> None:
+    claims = {claim.id: claim for claim in read(SAXE).claims}
+    assert claims["saxe2014.random-start"].nulls == ("one_matrix",)
+    assert claims["saxe2014.closed-form"].nulls == ("one_matrix", "next_mode")
+    assert claims["saxe2014.closed-form"].constructed == "equation_12"
+    assert claims["saxe2014.inverse-strength"].ablations[0].lacks == "the small start"
+
+
+def test_readings_are_all_of_the_experiment_unless_a_claim_lists_them() -> None:
+    claims = {claim.id: claim for claim in read(SAXE).claims}
+    assert claims["saxe2014.closed-form"].readings == ("u0",)
+    assert claims["saxe2014.orthogonal"].readings == ()
+    none = SAXE.replace("    main: true\n", "    main: true\n    readings: []\n")
+    assert read(none).claims[0].readings == ()
+
+
+def test_a_number_has_its_own_source_or_that_of_its_check() -> None:
+    claims = {claim.id: claim for claim in read(SAXE).claims}
+    equals = claims["saxe2014.random-start"].headline[0].model_dump(by_alias=True, mode="json")
+    assert (equals["within"], equals["relative"], equals["from"]) == (0.2, True, "ours")
+    scales = claims["saxe2014.inverse-strength"].headline[0].model_dump(by_alias=True, mode="json")
+    assert (scales["exponent"], scales["from"]) == (-1.0, "paper")
+    assert scales["within"]["is"] == 0.15
+    assert scales["within"]["from"] == "ours"
+
+
+def test_a_fraction_is_a_number() -> None:
+    text = SAXE.replace("exponent: {is: -0.93, from: derived}", "exponent: -13/14, from: derived")
+    (check,) = read(text).claims[2].notes
+    assert check.model_dump()["exponent"] == -13 / 14
+
+
+def test_a_named_bound_is_the_bound() -> None:
+    bound = "bounds: {tenth: {at_most: 1/10, from: ours, why: A tenth.}}\n\naxes:"
+    text = SAXE.replace("axes:", bound, 1)
+    text = text.replace("at_most: {is: 0.1, from: derived}", "bound: tenth", 1)
+    check = read(text).claims[0].headline[0].model_dump(by_alias=True, mode="json")
+    assert (check["at_most"], check["from"], check["why"]) == (0.1, "ours", "A tenth.")
+
+
+def test_what_is_ours_is_no_question_to_the_authors() -> None:
+    setting = read(SAXE).experiments["depth"].settings["components"]
+    assert setting.ours
+    assert setting.guessed
+    text = SAXE.replace("values: {components: 32}, could_be: [48]", "values: {components: 32}")
+    setting = read(text).experiments["depth"].settings["components"]
+    assert setting.ours
+    assert (setting.source, setting.locator) == (Source.DERIVED, "A size of seconds.")
+
+
+def test_a_source_that_agrees_stands_beside_the_other() -> None:
+    also = "values: {u0: 0.001, rates: 20}, also_stated: [{from: code, at: train.py}]"
+    setting = read(SAXE.replace("values: {u0: 0.001, rates: 20}", also))
+    also_at = setting.experiments["depth"].settings["rates"].also_at
+    assert [(one.source, one.locator) for one in also_at] == [(Source.AUTHORS_CODE, "train.py")]
+
+
+def test_the_literature_is_named_in_the_place() -> None:
+    text = SAXE.replace(
+        "{from: paper, at: Figure 4,", "{from: literature, who: Li 2022, at: Table 1,"
+    )
+    setting = read(text).experiments["depth"].settings["u0"]
+    assert (setting.source, setting.locator) == (Source.REPRODUCTION, "Li 2022, Table 1")
+
+
+def test_questions_of_ours_stand_apart() -> None:
+    ours = "our_questions:\n  best-rate:\n    says: The best rate"
+    text = SAXE.replace("  best-rate:\n    says: The best rate", ours)
+    assert [claim.ours for claim in read(text).claims] == [False] * 4 + [True]
+
+
+# --- runs from elsewhere --------------------------------------------------------------------------
+
+
+def test_claims_alone_are_an_audit() -> None:
+    """Measurements and arms are those that checks name."""
+    audit = read(MAXRL, "maxrl2026")
+    assert audit.method == "maxrl"
+    assert audit.variables == ()
+    (experiment,) = audit.experiments
+    assert audit.measurements_of(experiment).keys() == {"pass_8"}
+    assert audit.arms.keys() == {"reinforce", "checkpoint"}
+    first, second = audit.claims
+    assert (first.short, first.main, second.main) == (first.says[:-1], True, False)
+    check = first.headline[0]
+    assert isinstance(check, Beats)
+    assert (check.lower.arm, check.upper.arm) == ("reinforce", None), "a higher value is better"
+
+
+def test_a_lower_value_is_better_unless_the_check_says_otherwise() -> None:
+    audit = read(MAXRL.replace("higher: true, ", ""), "maxrl2026")
+    check = audit.claims[0].headline[0]
+    assert isinstance(check, Beats)
+    assert (check.lower.arm, check.upper.arm) == (None, "reinforce")
+
+
+def test_what_checks_read_over_training_is_a_series() -> None:
+    check = '{kind: converges, loss: "loss[test]", flattens: {at_most: 0.05, from: paper}}'
+    text = MAXRL.replace(
+        "{kind: beats, value: pass_8, arm: reinforce, higher: true, from: paper}", check
+    )
+    text = text.replace("main: true", "main: true\n    no_control: There is none.")
+    declared = read(text, "maxrl2026").measurements_of("runs")["loss"]
+    assert declared.kind == "series"
+    assert [(axis.name, axis.values) for axis in declared.axes] == [("coordinate", ("test",))]
+
+
+def test_only_claim_is_the_main_one() -> None:
+    head, _, tail = MAXRL.partition("  learns:\n")
+    assert tail
+    assert [
+        claim.main for claim in read(head.replace("    main: true\n", ""), "maxrl2026").claims
+    ] == [True]
+
+
+# --- the upgrade ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_an_upgraded_audit_is_the_same_audit(path: Path) -> None:
+    """Its rules and seeds, too; questions of ours come last."""
+    audit = load_audit(path)
+    text = upgraded(audit)
+    again = read(text, audit.paper.slug)
+    assert again == in_order(audit)
+    assert version_of(again) == version_of(in_order(audit))
+    for experiment in audit.experiments:
+        assert rule(again, experiment, "paper") == rule(audit, experiment, "paper")
+    assert max(map(len, text.splitlines())) <= 120
+    assert text.count("\n") < path.read_text(encoding="utf-8").count("\n")
+    assert read(upgraded(again), audit.paper.slug) == again
+
+
+def test_the_command_writes_beside_the_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "toy.yaml"
+    old.write_text((ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8"))
+    before = old.read_bytes()
+    assert run_command(["check", "--upgrade", str(old)]) == 0
+    new = tmp_path / "toy.short.yaml"
+    assert f"mv {new} {old}" in capsys.readouterr().out.replace("\n", " ")
+    assert old.read_bytes() == before
+    assert load_audit(new) == load_audit(old)
+    assert audits_in(tmp_path) == [old]
+    assert run_command(["check", "--upgrade", str(new), "--json"]) == 2
+    assert "found schema 3; expected an audit of schema 2" in capsys.readouterr().err
+
+
+def test_an_audit_with_errors_is_not_upgraded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = tmp_path / "toy.yaml"
+    text = (ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8")
+    old.write_text(text.replace("headline:", "headlin:", 1))
+    assert run_command(["check", "--upgrade", str(old), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["written"] == []
+    assert sorted(tmp_path.iterdir()) == [old]
+    assert run_command(["check", "--upgrade"]) == 2
+
+
+# --- faults ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_every_fault_has_its_place_and_remedy(name: str) -> None:
+    old = BAD[name]["old"]
+    assert old in SAXE
+    assert faults_of(SAXE.replace(old, BAD[name]["new"], 1)) == BAD[name]["faults"]
+
+
+def test_a_key_that_stands_twice_is_told() -> None:
+    (fault,) = faults_of(SAXE.replace("    main: true\n", "    main: true\n    main: false\n"))
+    assert "found 'main' again (first on line 102)" in fault
+
+
+def test_an_arm_of_another_claim_is_told_to_move() -> None:
+    text = SAXE.replace("[one_matrix, next_mode]", "[one_matrix, twice]")
+    arms = "    arms: {twice: {settings: {layers: 1}}}\n    without_part:"
+    (fault,) = faults_of(text.replace("    without_part:", arms))
+    assert "It stands under the claim 'inverse-strength': move it under 'arms:'." in fault
+
+
+def test_all_faults_are_told_at_once_and_none_that_follows() -> None:
+    """What the models, the expansion and the rules find, each in another part of the file."""
+    text = SAXE.replace("short: each mode", "shrot: each mode")
+    text = text.replace("value: half_time, to: pred", "value: half_tim, to: pred")
+    text = text.replace("arm: gaussian", "arm: gausian")
+    found = faults_of(text)
+    assert [line.rpartition("[")[2] for line in found] == ["RA050]", "RA224]", "RA224]"]
+    assert "Did you mean 'half_time'?" in found[1]
+    assert "Did you mean 'gaussian'?" in found[2]
+
+
+def test_messages_speak_of_the_short_forms_fields() -> None:
+    text = SAXE.replace("    must_fail: [one_matrix]\n    must_pass: equation_12\n", "")
+    *_, fault = faults_of(text)
+    assert "found a claim without a control" in fault
+    assert "'must_fail'" in fault
+    assert "nulls" not in fault
+
+
+@pytest.mark.parametrize("bound", ["{bound: a}", "a", "{bound: b}", "[a]", "{at_most: a}"])
+def test_a_bound_has_nothing_of_another(bound: str) -> None:
+    text = SAXE.replace("axes:", f"bounds: {{a: {bound}, b: {{bound: a}}}}\naxes:", 1)
+    assert faults_of(text.replace("at_most: {is: 0.1, from: derived}", "bound: a", 1))
+
+
+WORDS: tuple[Any, ...] = (
+    *(5, 0, -1, 0.5, "20/26", "1/0", "tree", "depth", "loss", "half_time", "one_matrix", "own"),
+    *([], {}, [[]], None, True, "net", {"a": 1}, [1, 2], {"is": 1.0, "from": "ours"}),
+    *({"is": {"is": 1}}, {"measurement": "half_time"}, "half_time[random]@first", {"values": {}}),
+    *({"at_most": {"is": 1}}, {"values": {"u0": {"u0": 1}}}, {"why": []}, "x" * 300),
+)
+"""What takes the place of a value in a damaged audit."""
+
+
+def places_in(tree: Any, loc: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = dict(enumerate(tree)) if isinstance(tree, list) else tree
+    steps = below.items() if isinstance(below, dict) else ()
+    return [loc, *(place for step, one in steps for place in places_in(one, (*loc, step)))]
+
+
+def damaged(tree: Any, dice: random.Random) -> Any:
+    """Return a copy of a tree in which one to three values are replaced, moved, lost or doubled."""
+    tree = copy.deepcopy(tree)
+    for _ in range(dice.randint(1, 3)):
+        places = places_in(tree)[1:]
+        *above, step = dice.choice(places)
+        parent = tree
+        for one in above:
+            parent = parent[one]
+        way = dice.random()
+        if way < 0.6:
+            parent[step] = copy.deepcopy(dice.choice(WORDS))
+        elif isinstance(parent, list):
+            parent.append(copy.deepcopy(parent[step]))
+        elif way < 0.8:
+            del parent[step]
+        else:
+            parent[str(dice.choice(places)[-1])] = parent.pop(step)
+    return tree
+
+
+def check_damaged(count: int, seed: int) -> None:
+    dice = random.Random(seed)
+    trees = {"saxe2014": yaml.safe_load(SAXE), "maxrl2026": yaml.safe_load(MAXRL)}
+    for _ in range(count):
+        slug = dice.choice(list(trees))
+        text = yaml.safe_dump(damaged(trees[slug], dice), sort_keys=False, allow_unicode=True)
+        began = time.process_time()
+        audit, faults = read_audit(f"{slug}.yaml", text)
+        assert time.process_time() - began < SECONDS
+        assert (audit is None) == any(fault.severity == "error" for fault in faults)
+        for fault in faults:
+            assert fault.rule in REMEDIES
+            assert 1 <= fault.place.line <= text.count("\n") + 1
+            assert "\n" not in str(fault)
+
+
+def test_damaged_audits_are_refused_in_order() -> None:
+    check_damaged(150, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 11))
+def test_ten_thousand_damaged_audits_are_refused_in_order(seed: int) -> None:
+    check_damaged(1000, seed)
+
+
+# --- the table of names ---------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "short-form.md").read_text(encoding="utf-8")
+
+
+def test_the_table_has_every_field_of_schema_2() -> None:
+    """Those of checks have a table of their own, since a kind has the same fields in both forms."""
+    schema = audit_schema()
+    of_checks = {*NAMES_OF_KINDS, "Bound", "Onset", "Quantile", "Quantity", "SourcedNumber", "Wait"}
+    fields = [
+        f"{name}.{field}"
+        for name, model in {"Audit": schema, **schema["$defs"]}.items()
+        for field in model.get("properties", ())
+        if name not in of_checks and not (name == "NamedArm" and field != "name")
+        if not (name == "StartBound" and field != "value")
+    ]
+    assert [field for field in fields if f"| `{field}` |" not in PAGE] == []
+    listed = re.findall(r"^\| `([A-Z]\w+\.\w+)` \|", PAGE, re.MULTILINE)
+    assert sorted(set(listed) - set(fields)) == []
+
+
+def test_the_names_on_the_page_are_fields_of_the_short_form() -> None:
+    schema = short_schema()
+    models = [schema, *schema["$defs"].values()]
+    known = {field for model in models for field in model.get("properties", ())}
+    known |= {"own", "runs", "paper", "not_others"}
+    named = re.findall(r"^\| `[A-Z]\w+\.\w+` \| `([a-z_]+)[`:]", PAGE, re.MULTILINE)
+    assert len(named) > 40
+    assert sorted(set(named) - known) == []
+
+
+@pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+def test_check_accepts_the_audits_on_the_page(block: str) -> None:
+    slug = yaml.safe_load(block)["paper"]["slug"]
+    audit, faults = read_audit(f"{slug}.yaml", block)
+    assert [str(fault) for fault in faults] == []
+    assert audit is not None
+
+
+def test_renamed_fields_have_names_that_the_short_form_has() -> None:
+    schema = short_schema()
+    models = [schema, *schema["$defs"].values()]
+    known = {field for model in models for field in model.get("properties", ())}
+    assert {name for names in NEW_NAMES.values() for name in names} <= known
+
+
+def test_nothing_else_knows_the_short_form() -> None:
+    """Who reads an audit, its schema, and the command that writes one."""
+    source = ROOT / "src" / "reproaudit"
+    using = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "audit.short" in path.read_text(encoding="utf-8") and "short" not in path.parts
+    }
+    assert using == {"audit/loading.py", "audit/schema.py", "service/upgrade.py"}
+
+
+# --- what a part is made of -----------------------------------------------------------------------
+
+
+def test_check_accepts_the_example_of_every_part_and_kind() -> None:
+    audit, faults = read_audit("example.yaml", EXAMPLE.read_text(encoding="utf-8"))
+    assert [str(fault) for fault in faults] == []
+    assert audit is not None
+    claims = audit.claims
+    used = {check.name for one in claims for check in (*one.headline, *one.support, *one.notes)}
+    assert used == set(KINDS)
+
+
+@pytest.mark.parametrize("name", [*PARTS, *KINDS])
+def test_a_part_has_its_fields_and_an_example(name: str) -> None:
+    one = entry(name)
+    assert all(meaning for field, _, meaning in one.fields if field != "kind")
+    assert yaml.safe_load(one.example)
+    if name in KINDS:
+        assert yaml.safe_load(one.example)["kind"] == name
+        assert len(list(lines_of(one))) <= 20
+
+
+def test_the_page_of_all_fields_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "short-fields.md").read_text(encoding="utf-8") == page(), (
+        "docs/short-fields.md is older than the models; write it anew with `make schema`"
+    )
+
+
+def test_the_command_prints_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["schema", "reaches"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("reaches: ")
+    assert "relative_to: A positive quantity" in printed
+    assert run_command(["schema", "reach"]) == 2
+    assert "Did you mean 'reaches'?" in capsys.readouterr().err
