@@ -12,6 +12,8 @@ from reproaudit.audit.short.settings import Settings
 
 ELSEWHERE = "runs"
 """The experiment that stands for runs from elsewhere, where an audit has none of its own."""
+ARM_NAME = "arm"
+"""The setting by which its arms differ: each has its own name there."""
 
 MOST_SHORT_WORDS = 12
 """Words of a claim's clause, at most."""
@@ -250,6 +252,8 @@ def arm_of(name: str, node: Node, names: Names) -> Node:
             names.unknown(experiment.loc, "experiment", experiment.text, names.experiments)
     if not names.experiments:
         data["experiment"] = node.holding(ELSEWHERE)
+        own = node.mapping_under("settings")
+        data["settings"] = node.holding({ARM_NAME: node.holding(name), **own})
     if (bounds := node.get("holds_at_start")) is not None:
         data["holds_at_start"] = bounds.holding([_start(one, names) for one in bounds.listed()])
     return node.holding(data)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
 from reproaudit.audit.short.checks import KINDS
-from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
+from reproaudit.audit.short.claims import ARM_NAME, ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, placed, plain, renamed
@@ -436,9 +436,13 @@ def from_elsewhere(audit: Node, claims: list[Node]) -> Node:
         for name, kind in kinds.items()
         if name not in declared
     }
+    method = audit.get("method")
+    own = _at(audit, {"source": "derived", "locator": "the names of the runs"})
+    arm = own.holding({"value": method or audit.holding("own"), **own.data})
     return audit.holding(
         {
             "title": audit.holding("Runs from elsewhere"),
+            "settings": audit.holding({ARM_NAME: arm}),
             "measurements": audit.holding(measured),
         }
     )
