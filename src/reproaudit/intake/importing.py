@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -22,7 +22,15 @@ from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
-from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
+from reproaudit.intake.roles import compare_settings, manifest_settings, place_runs
+from reproaudit.intake.telling import (
+    asked_of,
+    stated_of,
+    told_runs,
+    with_arms,
+    with_readings,
+    with_told_tags,
+)
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -37,7 +45,6 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.mapping import MappingFile, read_mapping
 from reproaudit.records import Origin
-from reproaudit.stats.binomial import FEWEST_RUNS
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
@@ -48,6 +55,7 @@ class ImportedLogs:
     """What became of logs.
 
     Attributes:
+        audit: the audit, with every stated reading that runs have.
         measured: the measurements that were made of them.
         head: what their manifest says of all runs.
         ignored_runs: names of runs that nothing was made of.
@@ -56,6 +64,7 @@ class ImportedLogs:
         lines: all of it in words.
     """
 
+    audit: Audit
     measured: Sequence[MeasuredRuns]
     head: Mapping[str, Any]
     ignored_runs: Sequence[str]
@@ -90,11 +99,21 @@ def import_logs(
     tier = known_tier(mapping.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    request = Request(audit, scope_of(audit, tier, claims), mapping)
-    asked = _asked(request)
+    _refuse_unknown_names(audit, mapping)
+    written, mapping = mapping, with_told_tags(mapping, audit)
+    request = Request(audit, tier, scope_of(audit, tier, claims), mapping)
+    asked = asked_of(request, written)
+    mapping = with_arms(mapping, asked)
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
-        placed = place_runs(request, logged, _unlogged(request, asked, logged))
+        given = told_runs(logged, asked, audit)
+        finished, unfinished = _finished(given, mapping)
+        stated = [*stated_of(finished, audit, mapping)]
+        audit, alternatives = with_readings(audit, tier, stated)
+        scope = scope_of(audit, tier, claims)
+        scope = replace(scope, batches=(*scope.batches, *alternatives))
+        request = Request(audit, tier, scope, mapping)
+        placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
@@ -102,17 +121,60 @@ def import_logs(
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
-    ignored = sorted({run.name for run in logged} - {run.name for run in runs})
-    notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
+    ignored = sorted({run.name for run in finished} - {run.name for run in runs} - {*strays})
+    notes = [
+        *_judged_of(given, runs, unfinished, strays),
+        *_notes(written, roles, ignored, skipped),
+    ]
+    notes = [on_one_line(note, 5_000) for note in notes]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
+        audit=audit,
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
-        ignored_runs=ignored,
+        ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
     )
+
+
+def _finished(
+    runs: Sequence[LoggedRun], mapping: MappingFile
+) -> tuple[list[LoggedRun], list[LoggedRun]]:
+    """Part the runs that count from those that crashed or still run, and of which no rule speaks.
+
+    Raises:
+        LogError: if none has finished.
+    """
+    finished: list[LoggedRun] = []
+    unfinished: list[LoggedRun] = []
+    for run in runs:
+        rule = mapping.rule(run.name)
+        is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
+        (finished if is_settled or not run.failed else unfinished).append(run)
+    if not finished and unfinished:
+        first = unfinished[0]
+        text = f"found no run that has finished ({'; '.join(first.not_whole)}); expected one."
+        raise LogError(first.name, f"{text} Hand in runs that have.")
+    return finished, unfinished
+
+
+def _judged_of(
+    given: Sequence[LoggedRun],
+    judged: Sequence[LoggedRun],
+    unfinished: Sequence[LoggedRun],
+    strays: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield how many of the runs that were given are judged, and why the others are not."""
+    if len(judged) < len(given):
+        yield f"{len(judged)} of {len(given)} runs given were judged."
+    if unfinished:
+        named = [f"{_within(run.name)} ({'; '.join(run.not_whole)})" for run in unfinished]
+        yield f"Left out, as they did not finish: {some(named)}."
+    if strays:
+        named = [f"{_within(name)} ({why})" for name, why in strays.items()]
+        yield f"Of no arm of the audit: {some(named)}."
 
 
 def _indented(line: str) -> str:
@@ -120,30 +182,18 @@ def _indented(line: str) -> str:
     return indent + on_one_line(line, 5_000)
 
 
-def _asked(request: Request) -> Asked:
-    audit = request.audit
-    mapping = request.mapping
+def _refuse_unknown_names(audit: Audit, mapping: MappingFile) -> None:
     settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
     measured = {n for experiment in audit.experiments for n in audit.measurements_of(experiment)}
-    _refuse_unknown("mapping", mapping.mapping, "measurement", measured)
-    _refuse_unknown("configuration", mapping.configuration, "setting", settings)
-    wanted = {name for each in request.scope.measurements.values() for name in each}
-    called = {name for name in mapping.configuration.values() if name}
-    return Asked(
-        axes=axes_of(audit),
-        settings=frozenset(settings - mapping.configuration.keys() | called),
-        wanted=frozenset[str]().union(*(mapping.quantity(name).tags for name in wanted)),
-        columns=mapping.columns,
-        numbered=frozenset(mapping.number),
-        overlap=mapping.overlap,
+    parts = (
+        ("mapping", mapping.mapping, "measurement", measured),
+        ("configuration", mapping.configuration, "setting", settings),
     )
-
-
-def _refuse_unknown(part: str, names: Iterable[str], noun: str, known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
+    for part, names, noun, known in parts:
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
@@ -376,9 +426,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         which = role_words(role.batch)
         runs = [placed.run for placed in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
-        is_few = len(role.runs) < FEWEST_RUNS and not role.batch.overrides
-        few = f"; an answer needs at least {FEWEST_RUNS}" if is_few else ""
-        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}{few}"
+        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}"
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():

@@ -106,6 +106,8 @@ class RunRule(StrictModel):
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     percent: tuple[Name, ...] = ()
     """Measurements that these runs logged in per cent; they are divided by 100."""
+    arm: Text | None = None
+    """The arm, by its name in the audit, in place of its settings."""
     ignore: bool = False
     """True to leave these runs out."""
 
@@ -131,6 +133,9 @@ class MappingFile(StrictModel):
     tier: Literal["quick", "paper"] | None = None
     proxy: Text | None = None
     """As in a manifest, like the five above."""
+    names: Text | None = None
+    """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
+    a setting's name may stand in braces, too, and * for any characters."""
     columns: Columns = Columns()
     number: tuple[Literal["seeds", "steps"], ...] = ()
     """What the logs leave out and is counted from 0, in the order of names, rows or time."""

@@ -43,7 +43,7 @@ def _run(
         config=config,
         remarks=tuple(builder.remarks),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
-        failed=status in ("FAILED", "KILLED"),
+        failed=status in ("RUNNING", "SCHEDULED", "FAILED", "KILLED"),
     )
 
 

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import TableForm, chart_parts, form_of
+from reproaudit.logs.columns import PAGE_FILE, TableForm, chart_parts, form_of, stem_of
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table
+from reproaudit.logs.documents import json_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
-    SEEDS_COUNTED,
     CurveBuilder,
     LogError,
     LoggedCoordinates,
@@ -29,7 +28,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
-from reproaudit.logs.names import is_own
+from reproaudit.logs.names import SEED_IN_NAME, is_own
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -41,9 +40,13 @@ from reproaudit.logs.rows import (
     is_said,
     is_table,
     sampled,
+    without_summaries,
 )
+from reproaudit.logs.spread import spread
 
-_ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
+_ENDED = frozenset(
+    ("", "-", "finished", "completed", "complete", "success", "succeeded", "done", "ok")
+)
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
@@ -66,12 +69,14 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         table = csv_table(text, place, "\t")
     if table is None:
         return []
+    if not source.asked.plain:
+        table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
     chart = {} if source.asked.plain else chart_parts(table)
     if not chart:
-        return list(_runs(source, table))
+        return list(_runs(_of_page(source), table))
     runs: list[LoggedRun] = []
     for title, part in chart.items():
         named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
@@ -79,17 +84,31 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     return runs
 
 
+def _of_page(source: LogSource) -> LogSource:
+    """Return a series that was downloaded from TensorBoard's page as a part of its run."""
+    matched = PAGE_FILE.fullmatch(stem_of(source.path))
+    if matched is None:
+        return source
+    above, slash, _ = source.name.rpartition("/")
+    run = matched.group(1)
+    return replace(source, name=f"{above}{slash}{run}", parts=(*source.parts[:-1], run))
+
+
 @dataclass(frozen=True)
 class _Key:
+    """What tells a row's run; `number` where runs are numbered."""
+
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
+    number: int | None = None
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     form = form_of(source, table)
     apart = form.column("seed") or form.column("run") or form.column("step")
-    if not source.asked.plain and (why := aggregated(table, apart)):
+    whole = any(map(source.asked.wants, table.columns))
+    if not source.asked.plain and (why := aggregated(table, apart, whole)):
         raise LogError(source.name, f"{why}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
@@ -100,6 +119,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     for key, builder in builders.items():
         named = source
         details = [key.run] if key.run else []
+        details += [] if key.number is None else [f"number {key.number}"]
         parts = (*source.parts, *details)
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
         details += [] if key.seed is None else [f"seed {key.seed}"]
@@ -121,7 +141,8 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    lacks = not any(map(form.column, ("seed", "run", "step")))
+    named = any(SEED_IN_NAME.search(part) for part in source.parts)
+    lacks = not named and not any(map(form.column, ("seed", "run", "step")))
     numbered = lacks and "seeds" in source.asked.numbered
     axes = form.named("axis")
     status = form.column("status")
@@ -138,14 +159,14 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
-            key = replace(key, seed=repeat)
+            key = replace(key, number=repeat)
         if key not in builders:
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
-            if numbered:
-                builders[key].remarks[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
+            builders[key].in_time = f"no step{of_seed}; {_IN_TIME}"
+            builders[key].is_named = named or key.seed is not None
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
             builders[key].unfinished = (f"its column '{status}' says {state}",)
@@ -163,6 +184,12 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
         tuple((n, plain_value(value if is_said(value) else same[n])) for n, value in stated),
     )
+
+
+_IN_TIME = (
+    "as points of one run in time have; expected the column of steps. Name it in the mapping, "
+    "`columns: {step: …}`, or count them: `number: [steps]`"
+)
 
 
 def _apart(form: TableForm) -> str:

@@ -1,0 +1,274 @@
+"""What an audit asks of logs, and what the names of runs tell of their arms, seeds and steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reproaudit.audit.arms import OWN, Role, alternatives_of, arms_of
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, batch_of
+from reproaudit.cell import SettingValue, same
+from reproaudit.declarations import MeasurementKind
+from reproaudit.intake.pooling import Request
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import alike, as_setting
+from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import STEP_IN_NAME, last_part
+from reproaudit.logs.spread import COUNTED, PLACE, Told, told_by, without_places
+
+ARM_NAME = "arm"
+"""The setting by which arms differ where an audit has nothing but their names."""
+NAMED = (*COUNTED, ARM_NAME)
+"""What a tag or a file's name may tell, besides settings."""
+
+
+def axes_of(audit: Audit) -> frozenset[str]:
+    """Return the names of all axes of an audit's measurements."""
+    declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
+    declarations = (declaration for each in declared for declaration in each.values())
+    return frozenset(axis.name for each in declarations for axis in each.axes)
+
+
+def asked_of(request: Request, written: MappingFile) -> Asked:
+    """Return what a request asks of logs; `written` is the mapping with its places in braces."""
+    audit, mapping = request.audit, request.mapping
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    called = {name for name in mapping.configuration.values() if name}
+    wanted = {name for each in request.scope.measurements.values() for name in each}
+    tags = {name: mapping.quantity(name).tags for name in wanted}
+    series = {
+        name
+        for experiment in audit.experiments
+        for name, declared in audit.measurements_of(experiment).items()
+        if declared.kind is MeasurementKind.SERIES
+    }
+    before = [tag for each in written.mapping.values() for tag in (each.tag, *each.let.values())]
+    axes = axes_of(audit)
+    return Asked(
+        axes=axes,
+        settings=frozenset(settings - mapping.configuration.keys() | called),
+        wanted=frozenset[str]().union(*tags.values()),
+        columns=mapping.columns,
+        numbered=frozenset(mapping.number),
+        overlap=mapping.overlap,
+        series=frozenset[str]().union(*(tags[name] for name in wanted & series)),
+        only=next(iter(*tags.values()))
+        if len(tags) == 1 and len([*tags.values()][0]) == 1
+        else None,
+        patterns=tuple(tag for tag in before if tag and set(PLACE.findall(tag)) - axes),
+        arms=_arms(request),
+        values=_values(request),
+        names=mapping.names,
+    )
+
+
+def with_told_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
+    """Return a mapping whose tags are called as the columns are once they are told apart."""
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    places = {*NAMED, *settings} - axes_of(audit)
+    told = {}
+    for name, quantity in mapping.mapping.items():
+        tag = quantity.tag and without_places(quantity.tag, places)
+        let = {short: without_places(each, places) for short, each in quantity.let.items()}
+        told[name] = quantity.model_copy(update={"tag": tag, "let": let})
+    return mapping.model_copy(update={"mapping": told})
+
+
+def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
+    """Return the settings of each arm by its name, the claims' own among them if it has one."""
+    audit = request.audit
+    arms: dict[str, Mapping[str, SettingValue]] = {}
+    for claim in request.scope.claims:
+        for arm in arms_of(audit, claim):
+            if arm.role not in (Role.OWN, Role.READING) and arm.overrides:
+                arms.setdefault(arm.name, dict(arm.overrides))
+    differing = {name for settings in arms.values() for name in settings}
+    experiments = {claim.experiment for claim in request.scope.claims}
+    if audit.method is not None or _is_named(audit):
+        values = audit.values_of(min(experiments), request.tier)
+        own = {name: values[name] for name in differing or {ARM_NAME} if name in values}
+        arms.setdefault(audit.method or OWN, own)
+    return arms
+
+
+def _is_named(audit: Audit) -> bool:
+    """Tell whether nothing but names tells the arms of an audit apart."""
+    return any(ARM_NAME in audit.settings_of(experiment) for experiment in audit.experiments)
+
+
+def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
+    values: dict[str, dict[str, SettingValue]] = {}
+    for batch in request.scope.batches:
+        for name, value in batch.settings(request.audit).items():
+            values.setdefault(name, {})[str(value)] = value
+    return {name: tuple(own.values()) for name, own in values.items()}
+
+
+# --- the names of runs -----------------------------------------------------------------------------
+
+
+def told_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
+    """Return the runs with what their names tell: seeds, settings, arms; points of one run joined."""
+    named = [_told_by_name(run, asked) for run in runs]
+    if _is_named(audit):
+        named = [(_in_arm(run, asked), step) for run, step in named]
+    return _joined_by_step(named, asked)
+
+
+def _told_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
+    """Return a run with what the mapping reads from its name, and its step."""
+    told = None if asked.names is None else _matched(asked.names, run.name, asked)
+    if told is None:
+        found = [*STEP_IN_NAME.finditer(run.name)]
+        single = all(
+            curve.steps is None and curve.values.size <= 1
+            for at in run.curves.values()
+            for curve in at.values()
+        )
+        guessed = len(found) == 1 and single and asked.series and asked.names is None
+        return run, int(found[0].group(1)) if guessed else None
+    config = {**run.config, **told.settings}
+    if "seed" in told.counts:
+        run = replace(run, seed=told.counts["seed"], seed_of="its name")
+    return replace(run, config=config), told.counts.get("step")
+
+
+def _matched(pattern: str, name: str, asked: Asked) -> Told | None:
+    """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
+    depth = pattern.count("/") + 1
+    tail = "/".join(name.split("/")[-depth:])
+    return told_by(pattern, tail, asked) or told_by(f"*{pattern}*", tail, asked)
+
+
+def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
+    """Return a run with the name of its arm: that which its configuration or its name holds."""
+    stated = [key for key in run.config if last_part(key) == ARM_NAME]
+    by_value = {str(value).lower(): key for key, value in run.config.items()}
+    keyed = [arm for arm in asked.arms if arm.lower() in by_value]
+    text = "/".join(run.parts)
+    in_name = [arm for arm in asked.arms if _is_in(arm, text)]
+    longest = [arm for arm in in_name if not any(arm != o and arm in o for o in in_name)]
+    arms = keyed or longest
+    if stated or len(arms) != 1:
+        return run
+    config = {
+        key: value for key, value in run.config.items() if key != by_value.get(arms[0].lower())
+    }
+    return replace(run, config={**config, **asked.arms[arms[0]]})
+
+
+def _is_in(arm: str, text: str) -> bool:
+    named = re.escape(arm).replace("_", "[_-]")
+    return re.search(rf"(?i)(?<![a-z0-9]){named}(?![a-z])", text) is not None
+
+
+def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> list[LoggedRun]:
+    """Return runs of which those are one that differ in the step of their names alone."""
+    groups: dict[object, list[tuple[int, LoggedRun]]] = {}
+    for index, (run, step) in enumerate(named):
+        key: object = index
+        if step is not None:
+            told = {name: run.config[name] for name in asked.settings & run.config.keys()}
+            key = (_without_number(run.name, step), run.seed, repr(told))
+        groups.setdefault(key, []).append((step or 0, run))
+    return [_one_run(sorted(group, key=lambda each: each[0])) for group in groups.values()]
+
+
+def _without_number(name: str, step: int) -> str:
+    return re.sub(rf"(?<!\d)0*{step}(?!\d)", "*", name)
+
+
+def _one_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
+    (step, first), *others = parts
+    if not others:
+        return first
+    curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
+    for tag, at in first.curves.items():
+        for place in at:
+            own = [
+                (n, run.curves[tag][place]) for n, run in parts if place in run.curves.get(tag, {})
+            ]
+            steps = np.array([n for n, _ in own], dtype=np.int64)
+            values = np.array([curve.values[-1] for _, curve in own], dtype=np.float64)
+            curves.setdefault(tag, {})[place] = replace(own[0][1], steps=steps, values=values)
+    config = {
+        key: value
+        for key, value in first.config.items()
+        if all(alike(run.config.get(key), value) for _, run in others)
+    }
+    listed = ", ".join(str(n) for n, _ in parts[:3])
+    remark = f"{len(parts)} files are points of it, at the steps in their names: {listed} …"
+    return replace(
+        first,
+        name=_without_number(first.name, step),
+        curves=curves,
+        config=config,
+        files=tuple(file for _, run in parts for file in run.files),
+        remarks=(*first.remarks, remark),
+    )
+
+
+# --- readings --------------------------------------------------------------------------------------
+
+
+def with_readings(
+    audit: Audit, tier: TierName, stated: Collection[tuple[str, Mapping[str, Any]]]
+) -> tuple[Audit, list[Batch]]:
+    """Return an audit whose claims are judged under every stated reading that runs have, too.
+
+    Args:
+        stated: the experiment and the settings of each run.
+
+    Returns:
+        The audit, and the alternatives to its guesses that runs have.
+    """
+    claims = []
+    batches: dict[Batch, None] = {}
+    for claim in audit.claims:
+        settings = audit.settings_of(claim.experiment)
+        own = [config for experiment, config in stated if experiment == claim.experiment]
+        named = [
+            name
+            for name, setting in settings.items()
+            if name not in {*claim.readings, *claim.settings}
+            and any(_has(own, {name: reading.value}) for reading in setting.readings)
+        ]
+        claims.append(claim.model_copy(update={"readings": (*claim.readings, *named)}))
+        for arm in alternatives_of(audit, claim):
+            if _has(own, arm.at(tier)):
+                batches[batch_of(audit, claim, arm, tier)] = None
+    return audit.model_copy(update={"claims": tuple(claims)}), [*batches]
+
+
+def _has(configs: Iterable[Mapping[str, Any]], values: Mapping[str, SettingValue]) -> bool:
+    """Tell whether a run states all of these values."""
+    return any(
+        all(name in config and _equal(config[name], value) for name, value in values.items())
+        for config in configs
+    )
+
+
+def _equal(written: Any, value: SettingValue) -> bool:
+    converted = as_setting(written, value)
+    return converted is not None and same(converted, value)
+
+
+def stated_of(
+    runs: Iterable[LoggedRun], audit: Audit, mapping: MappingFile
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each experiment with what each run, or the mapping's rule for it, states of settings."""
+    for run in runs:
+        rule = mapping.rule(run.name)
+        config = {last_part(key): value for key, value in run.config.items()}
+        for name, called in mapping.configuration.items():
+            if called in run.config:
+                config[name] = run.config[called]
+        own = {} if rule is None or rule.settings is None else rule.settings
+        for experiment in audit.experiments:
+            yield experiment, {**config, **own}
