@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -11,6 +11,9 @@ from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, workspace
 from reproaudit.cli.output import present, say, settings_table, terminal
 from reproaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from reproaudit.service.judge import Judged
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -89,7 +92,12 @@ def diff(
 
 @app.command("judge")
 def judge_measurements(
-    slug: options.PaperName,
+    slug: options.PaperOrFile,
+    logs: Annotated[
+        list[Path] | None,
+        Argument(help="Results or logs: files, folders or archives.", metavar="[FILE…]"),
+    ] = None,
+    mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     measurements: Annotated[
         Path | None, Option(help="A folder with a manifest and its files.")
     ] = None,
@@ -103,14 +111,19 @@ def judge_measurements(
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
-    """Judge measurements made elsewhere by the same rules.
+    """Judge results, logs or measurements made elsewhere by the same rules.
 
-    They may be the authors' own logs or another framework's runs, and are marked as not ours. The
-    manifest is described in docs/measurements.md; --template writes one with empty tables.
+    FILE is whatever import reads (docs/import.md); nothing is written. They may be the authors' own
+    logs or another framework's runs, and are marked as not ours. A manifest is described in
+    docs/measurements.md; --template writes one with empty tables.
     """
     place = workspace(audits)
-    (paper,) = place.select([slug])
-    if template is not None and measurements is None:
+    path = Path(slug)
+    paper = place.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    if logs and measurements is None and template is None:
+        judged = place.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
+        return _present_judged(judged, fail_on, as_json)
+    if template is not None and measurements is None and not logs:
         files = place.template(paper, template, tier or "paper", claims or ())
         lines = (
             f"wrote {files.data[0]} and {len(files.data) - 1} tables, to be filled in",
@@ -118,14 +131,23 @@ def judge_measurements(
         )
         present(files.data, lines, as_json)
         return 0
-    if measurements is None or template is not None:
-        raise UsageError("judge takes either --measurements DIR or --template DIR.")
+    if logs or measurements is None or template is not None:
+        raise UsageError("judge takes FILE…, --measurements DIR or --template DIR, one of them.")
+    if mapping is not None:
+        raise UsageError("--mapping goes with FILE…; measurements have a manifest.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
+    return _present_judged(place.judge(paper, measurements, claims, out=out), fail_on, as_json)
+
+
+def _present_judged(judged: Judged, fail_on: options.FailOn, as_json: bool) -> int:
+    """Print what became of logs, if some were judged, and the answers."""
     from reproaudit.report.terminal import judged_lines
 
-    judged = place.judge(paper, measurements, claims, out=out)
-    present(judged.data, judged_lines(judged.scorecard), as_json, written=judged.written)
+    remarks = judged.scorecard.made.remarks
+    roles = [] if judged.logs is None else [n for n in judged.logs.lines if n not in remarks]
+    lines = [*roles, *([""] if roles else []), *judged_lines(judged.scorecard)]
+    present(judged.data, lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 

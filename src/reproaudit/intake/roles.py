@@ -131,9 +131,11 @@ def _batch(
     batches = request.batches(experiment)
     expected = " or ".join(map(role_words, batches))
     if rule.settings is not None:
-        wanted = canonical_settings(rule.settings)
+        own = request.audit.values_of(experiment, request.tier)
+        known = own.keys() >= rule.settings.keys()
+        wanted = canonical_settings({**own, **rule.settings})
         for batch in batches:
-            if canonical_settings(dict(batch.overrides)) == wanted:
+            if known and canonical_settings(batch.settings(request.audit)) == wanted:
                 return batch
         text = f"settings: found {rule.settings}; expected those of {expected}."
         raise LogError(f"runs: '{run.name}'", text)

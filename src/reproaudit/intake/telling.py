@@ -14,11 +14,12 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, batch_of
 from reproaudit.cell import SettingValue, same
 from reproaudit.declarations import MeasurementKind
+from reproaudit.errors import did_you_mean
 from reproaudit.intake.pooling import Request
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import alike, as_setting
-from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
-from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
+from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import STEP_IN_NAME, last_part
 from reproaudit.logs.spread import COUNTED, PLACE, Told, told_by, without_places
 
@@ -50,17 +51,16 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
     }
     before = [tag for each in written.mapping.values() for tag in (each.tag, *each.let.values())]
     axes = axes_of(audit)
+    measured = frozenset[str]().union(*tags.values())
     return Asked(
         axes=axes,
         settings=frozenset(settings - mapping.configuration.keys() | called),
-        wanted=frozenset[str]().union(*tags.values()),
+        wanted=measured,
         columns=mapping.columns,
         numbered=frozenset(mapping.number),
         overlap=mapping.overlap,
         series=frozenset[str]().union(*(tags[name] for name in wanted & series)),
-        only=next(iter(*tags.values()))
-        if len(tags) == 1 and len([*tags.values()][0]) == 1
-        else None,
+        only=next(iter(measured)) if len(measured) == 1 else None,
         patterns=tuple(tag for tag in before if tag and set(PLACE.findall(tag)) - axes),
         arms=_arms(request),
         values=_values(request),
@@ -78,6 +78,25 @@ def with_told_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
         let = {short: without_places(each, places) for short, each in quantity.let.items()}
         told[name] = quantity.model_copy(update={"tag": tag, "let": let})
     return mapping.model_copy(update={"mapping": told})
+
+
+def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
+    """Return a mapping whose rules have the settings of the arms that they name.
+
+    Raises:
+        LogError: if there is no such arm.
+    """
+    rules = []
+    for rule in mapping.runs:
+        if rule.arm is not None and rule.arm not in asked.arms:
+            hint = did_you_mean(rule.arm, asked.arms)
+            place = f"runs: match '{rule.match}'"
+            raise LogError(place, f"arm: found '{rule.arm}'; expected an arm of the audit. {hint}")
+        settings = None if rule.arm is None else dict(asked.arms[rule.arm])
+        changed = {} if settings is None else {"arm": None, "settings": settings}
+        stated = rule.model_dump(include=rule.model_fields_set)
+        rules.append(RunRule(**{**stated, **changed}))
+    return mapping.model_copy(update={"runs": tuple(rules)})
 
 
 def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
@@ -110,11 +129,11 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
     return {name: tuple(own.values()) for name, own in values.items()}
 
 
-# --- the names of runs -----------------------------------------------------------------------------
+# --- the names of runs ----------------------------------------------------------------------------
 
 
 def told_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
-    """Return the runs with what their names tell: seeds, settings, arms; points of one run joined."""
+    """Return the runs with what their names tell; those that are points of one run are joined."""
     named = [_told_by_name(run, asked) for run in runs]
     if _is_named(audit):
         named = [(_in_arm(run, asked), step) for run, step in named]
@@ -157,10 +176,10 @@ def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
     arms = keyed or longest
     if stated or len(arms) != 1:
         return run
-    config = {
-        key: value for key, value in run.config.items() if key != by_value.get(arms[0].lower())
-    }
-    return replace(run, config={**config, **asked.arms[arms[0]]})
+    (arm,) = arms
+    held = by_value.get(arm.lower())
+    config = {key: value for key, value in run.config.items() if key != held}
+    return replace(run, config={**config, **asked.arms[arm]})
 
 
 def _is_in(arm: str, text: str) -> bool:
@@ -191,9 +210,8 @@ def _one_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
     for tag, at in first.curves.items():
         for place in at:
-            own = [
-                (n, run.curves[tag][place]) for n, run in parts if place in run.curves.get(tag, {})
-            ]
+            there = [(n, run) for n, run in parts if place in run.curves.get(tag, {})]
+            own = [(n, run.curves[tag][place]) for n, run in there]
             steps = np.array([n for n, _ in own], dtype=np.int64)
             values = np.array([curve.values[-1] for _, curve in own], dtype=np.float64)
             curves.setdefault(tag, {})[place] = replace(own[0][1], steps=steps, values=values)
@@ -214,7 +232,7 @@ def _one_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
     )
 
 
-# --- readings --------------------------------------------------------------------------------------
+# --- readings -------------------------------------------------------------------------------------
 
 
 def with_readings(
@@ -262,7 +280,7 @@ def _equal(written: Any, value: SettingValue) -> bool:
 def stated_of(
     runs: Iterable[LoggedRun], audit: Audit, mapping: MappingFile
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each experiment with what each run, or the mapping's rule for it, states of settings."""
+    """Yield each experiment with the settings that each run, or the rule for it, states."""
     for run in runs:
         rule = mapping.rule(run.name)
         config = {last_part(key): value for key, value in run.config.items()}

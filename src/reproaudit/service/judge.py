@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from reproaudit.declarations import StrictModel
 from reproaudit.files import new_folder
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import ImportedLogs, import_logs
+from reproaudit.intake.memory import read_runs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.files import json_data
@@ -26,6 +27,8 @@ class Judged:
 
     scorecard: Scorecard
     written: tuple[Path, ...] = ()
+    logs: ImportedLogs | None = None
+    """What became of the logs, if logs were judged."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -84,6 +87,27 @@ def judge_elsewhere(
     if pages is None:
         return Judged(card)
     return Judged(card, (*write_report(card, pages), *refresh_register(pages, card.tier)))
+
+
+def judge_logs(
+    audit: Audit,
+    logs: Sequence[Path],
+    mapping: Path | None = None,
+    *,
+    claims: Sequence[str] = (),
+    reviews: Reviews | None = None,
+    pages: Path | None = None,
+    **said: str | None,
+) -> Judged:
+    """Judge logs in one step; arguments and errors are those of `import_logs`.
+
+    Args:
+        pages: the folder of reports; no page is written if None.
+    """
+    logged = import_logs(audit, logs, mapping, claims=claims, **said)
+    submission = read_runs(logged.audit, logged.measured, logged.head)
+    judged = judge_elsewhere(logged.audit, submission, claims or None, reviews, pages)
+    return replace(judged, logs=logged)
 
 
 def write_template(
