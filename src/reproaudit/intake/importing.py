@@ -43,7 +43,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, read_mapping
+from reproaudit.logs.mapping import MappingFile, mapping_of
 from reproaudit.records import Origin
 
 MOST_RULES = 4
@@ -92,15 +92,11 @@ def import_logs(
         LogError: if the logs cannot be used.
         SpecError: listing what is wrong with the mapping, or with the logs.
     """
-    mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
-    mapping = mapping.model_copy(
-        update={name: value for name, value in stated.items() if value is not None}
-    )
-    tier = known_tier(mapping.tier or "paper")
+    written = _stated_mapping(audit, mapping_file, stated)
+    tier = known_tier(written.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    _refuse_unknown_names(audit, mapping)
-    written, mapping = mapping, with_told_tags(mapping, audit)
+    mapping = with_told_tags(written, audit)
     request = Request(audit, tier, scope_of(audit, tier, claims), mapping)
     asked = asked_of(request, written)
     mapping = with_arms(mapping, asked)
@@ -170,16 +166,28 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        named = [f"{_within(run.name)} ({'; '.join(run.not_whole)})" for run in unfinished]
-        yield f"Left out, as they did not finish: {some(named)}."
+        named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
+        yield f"Not finished, and left out: {some(named)}."
     if strays:
-        named = [f"{_within(name)} ({why})" for name, why in strays.items()]
-        yield f"Of no arm of the audit: {some(named)}."
+        named = [f"{_called(name)}" for name in strays]
+        settings = "; ".join(dict.fromkeys(strays.values()))
+        yield f"Of no arm of the audit ({settings}): {some(named)}."
 
 
 def _indented(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return indent + on_one_line(line, 5_000)
+
+
+def _stated_mapping(
+    audit: Audit, file: Path | None, stated: Mapping[str, str | None]
+) -> MappingFile:
+    """Return the mapping of a file and the audit; what is stated beside it wins."""
+    mapping = mapping_of(audit, file)
+    _refuse_unknown_names(audit, mapping)
+    return mapping.model_copy(
+        update={name: value for name, value in stated.items() if value is not None}
+    )
 
 
 def _refuse_unknown_names(audit: Audit, mapping: MappingFile) -> None:
@@ -400,13 +408,7 @@ def _notes(
         yield f"Among the logs were not read: {'; '.join(by_reason(skipped))}."
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
-    for role in roles:
-        remarks: dict[str, list[str]] = {}
-        for placed in role.runs.values():
-            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
-                remarks.setdefault(sentence, []).append(str(placed.seed))
-        for sentence, seeds in remarks.items():
-            yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
+    yield from _remarks(roles)
     if mapping.vary:
         yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
     if mapping.columns.step is not None:
@@ -414,6 +416,33 @@ def _notes(
     for name, quantity in mapping.mapping.items():
         if quantity.words != name:
             yield f"'{name}' was taken from the logs as {quantity.words}."
+
+
+def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
+    """Yield what was read otherwise than it is written, once where that is so of all runs."""
+    remarks: dict[str, dict[str, list[str]]] = {}
+    for role in roles:
+        for placed in role.runs.values():
+            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
+                seeds = remarks.setdefault(sentence, {}).setdefault(role_words(role.batch), [])
+                seeds.append(str(placed.seed))
+    count = sum(len(role.runs) for role in roles)
+    for sentence, by_role in remarks.items():
+        if len(roles) > 1 and sum(map(len, by_role.values())) == count:
+            yield f"All runs: {sentence}."
+            continue
+        for words, seeds in by_role.items():
+            yield f"Seeds {some(seeds)} of {words}: {sentence}."
+
+
+def _called(run: str) -> str:
+    """Return what tells a run from those beside it: what stands in parentheses, else its file."""
+    matched = re.search(r"\(([^()]*)\)$", run)
+    return matched.group(1) if matched else _within(run)
+
+
+def _state(run: LoggedRun) -> str:
+    return "; ".join(why.rpartition(" ")[2] for why in run.not_whole)
 
 
 def _within(run: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import OWN, Role, alternatives_of, arms_of
+from reproaudit.audit.arms import ARM_NAME, OWN, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, batch_of
 from reproaudit.cell import SettingValue, same
@@ -23,8 +23,6 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import STEP_IN_NAME, last_part
 from reproaudit.logs.spread import COUNTED, PLACE, Told, told_by, without_places
 
-ARM_NAME = "arm"
-"""The setting by which arms differ where an audit has nothing but their names."""
 NAMED = (*COUNTED, ARM_NAME)
 """What a tag or a file's name may tell, besides settings."""
 

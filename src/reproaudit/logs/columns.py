@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,8 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
+FEWEST_ALIKE = 3
+"""Columns that differ in a number alone, from which this may be that of their seeds."""
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
@@ -118,6 +121,16 @@ def stem_of(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0]
 
 
+def patterns_of(columns: Iterable[str]) -> Iterator[str]:
+    """Yield what columns are called that differ in a number alone: ``split{seed}_score``."""
+    counts = Counter(
+        f"{column[: matched.start()]}{{seed}}{column[matched.end() :]}"
+        for column in columns
+        for matched in re.finditer(r"\d+", column)
+    )
+    yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
+
+
 def _stem(source: LogSource) -> str:
     """Return what a lone column of values is called: as its file."""
     stem = stem_of(source.path)
@@ -172,7 +185,8 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
     steps = [] if step is None else [step]
-    telling = [*of_run, *steps, *form.named("axis").values()]
+    known = (*form.named("axis").values(), *form.named("setting").values())
+    telling = [*of_run, *steps, *known]
     tells_apart = len({_at(row, telling) for _, row in table.rows}) < len(table.rows)
     is_few = step is None or len(values) * 3 <= len(table.rows)
     if tells_apart and is_few:

@@ -146,8 +146,9 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
-        ways = ", ".join([rule, *seed_ways(run.seed_column)])
-        text = f"{text}, or number the runs in their order, in the mapping: {ways}."
+        ways = ", ".join([rule, *([] if run.in_time else seed_ways(run.seed_column))])
+        numbered = "" if run.in_time else ", or number the runs in their order,"
+        text = f"{text}{numbered} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"

@@ -190,6 +190,7 @@ class LoggedRun:
         configurations: the files that its configuration was read from.
         columns: the columns of its table, each with the role that it was given.
         seed_column: the column that may hold seeds, if none is called so.
+        in_time: whether the rows of its table follow each other as points of one training do.
         remarks: what was read otherwise than it is written, in sentences.
         patience: the evaluations that came after the best checkpoint, if there is one.
         stopped: how it is known that the run ended before its last step.
@@ -211,6 +212,7 @@ class LoggedRun:
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     seed_column: str | None = None
+    in_time: bool = False
     remarks: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None
@@ -245,6 +247,7 @@ class CurveBuilder:
         unstepped: what is said of several numbers without steps: what is there, and a way on.
         in_time: the same of numbers that follow each other in time.
         is_named: whether the run has a seed, so that its numbers are no runs.
+        in_course: whether they follow each other as those of one training do.
         remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
     """
@@ -258,6 +261,7 @@ class CurveBuilder:
         self.unstepped = "no step; expected steps"
         self.in_time = self.unstepped
         self.is_named = False
+        self.in_course = False
         self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
 
@@ -345,8 +349,8 @@ class CurveBuilder:
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
-            is_course = self._asked.wants_course(tag) or _is_course(points)
-            said = self.in_time if self.is_named or is_course else self.unstepped
+            is_series = self._asked.wants_course(tag) or is_course([p.value for p in points])
+            said = self.in_time if self.is_named or is_series else self.unstepped
             return points, f"found {len(points)} numbers{where} with {said}"
         if unstepped:
             fault = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
@@ -370,12 +374,12 @@ class CurveBuilder:
         return [points[index] for index in kept]
 
 
-def _is_course(points: Sequence[_Point]) -> bool:
+def is_course(numbers: Sequence[float | None]) -> bool:
     """Tell whether numbers follow each other as those of one training do, and seeds do not.
 
     By von Neumann's ratio, which is 2 of numbers in any order: neighbours are alike in a course.
     """
-    values = np.array([point.value for point in points])
+    values = np.array([np.nan if number is None else number for number in numbers])
     if len(values) < FEWEST_OF_COURSE or not np.isfinite(values).all():
         return False
     return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())

@@ -8,6 +8,7 @@ series), computed here; nothing in it is executed.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import unicodedata
 import warnings
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reproaudit.audit.loading import read_as
-from reproaudit.audit.model import Text
+from reproaudit.audit.model import Audit, Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
@@ -181,6 +182,23 @@ def read_mapping(file: Path) -> MappingFile:
     if mapping is None:
         raise SpecError("\n".join(map(str, faults)))
     return mapping
+
+
+def mapping_of(audit: Audit, file: Path | None) -> MappingFile:
+    """Return how logs are read: as a mapping file says, and for the rest as the audit does.
+
+    Raises:
+        SpecError: listing all that is wrong with either.
+    """
+    own = MappingFile() if file is None else read_mapping(file)
+    if audit.files is None:
+        return own
+    text = json.dumps(audit.files, default=str)
+    place = f"{audit.paper.slug}.yaml, files"
+    stated, _, faults = read_as(MappingFile, place, "a mapping", text=text)
+    if stated is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return stated.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
 class ExpressionError(ValueError):

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import PAGE_FILE, TableForm, chart_parts, form_of, stem_of
+from reproaudit.logs.columns import (
+    PAGE_FILE,
+    TableForm,
+    chart_parts,
+    form_of,
+    patterns_of,
+    stem_of,
+)
 from reproaudit.logs.configurations import plain_value, seed_ways
 from reproaudit.logs.documents import json_table, unrolled
 from reproaudit.logs.logged import (
@@ -24,6 +31,7 @@ from reproaudit.logs.logged import (
     LoggedRun,
     LogSource,
     coordinates_of,
+    is_course,
     number_of,
     of_columns,
     refuse_beyond,
@@ -109,7 +117,12 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     apart = form.column("seed") or form.column("run") or form.column("step")
     whole = any(map(source.asked.wants, table.columns))
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
-        raise LogError(source.name, f"{why}{of_columns(form.words)}")
+        patterns = [*patterns_of(table.columns)]
+        name = source.asked.only or "NAME"
+        way = (
+            f' If each column is a run: `mapping: {{{name}: "{patterns[0]}"}}`.' if patterns else ""
+        )
+        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -135,6 +148,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
+            in_time=builder.in_course,
             remarks=(*table.remarks, *builder.remarks),
             **table.ending,
         )
@@ -143,7 +157,12 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
     named = any(SEED_IN_NAME.search(part) for part in source.parts)
     lacks = not named and not any(map(form.column, ("seed", "run", "step")))
-    numbered = lacks and "seeds" in source.asked.numbered
+    in_time = any(
+        is_course([number_of(row.get(column)) for _, row in table.rows])
+        for column in form.named("measurement").values()
+        if source.asked.wants(column)
+    )
+    numbered = lacks and not in_time and "seeds" in source.asked.numbered
     axes = form.named("axis")
     status = form.column("status")
     builders: dict[_Key, CurveBuilder] = {}
@@ -166,6 +185,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
             builders[key].in_time = f"no step{of_seed}; {_IN_TIME}"
+            builders[key].in_course = in_time and lacks
             builders[key].is_named = named or key.seed is not None
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:

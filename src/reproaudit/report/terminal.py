@@ -116,7 +116,11 @@ def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     """Yield the lines of `judge`: the verdict, a line a claim, and what was not used."""
     yield from _head(card, _titled(card), width)
     yield ""
-    yield from _rows([*ordered_claims(card), *questions_of(card)], MOST_JUDGED, _judged, width)
+    shown = [*ordered_claims(card), *questions_of(card)]
+    yield from _rows(shown, MOST_JUDGED, _judged, width)
+    for claim in shown[:MOST_JUDGED]:
+        for other in (*claim.answer.readings, *claim.answer.alternatives):
+            yield _cut(f"    {claim.name} with {claim.arm(other)}: {counts_of(other)}", width)
     remarks = card.made.remarks
     if remarks:
         yield ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
 from reproaudit.audit.short.conditions import bound_of, check_of, number, quantity
 from reproaudit.audit.short.names import Names
@@ -12,8 +13,6 @@ from reproaudit.audit.short.settings import Settings
 
 ELSEWHERE = "runs"
 """The experiment that stands for runs from elsewhere, where an audit has none of its own."""
-ARM_NAME = "arm"
-"""The setting by which its arms differ: each has its own name there."""
 
 MOST_SHORT_WORDS = 12
 """Words of a claim's clause, at most."""

@@ -14,10 +14,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
 from reproaudit.audit.short.checks import KINDS
-from reproaudit.audit.short.claims import ARM_NAME, ELSEWHERE, arm_of, claim_of
+from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, placed, plain, renamed
@@ -43,7 +44,7 @@ ALONE = frozenset(
 LISTS = ("claims", "findings", "not_audited", "variables")
 """The same sections in schema 2."""
 
-SAME = ("about", "runs", "training_loss", "length", "method")
+SAME = ("about", "runs", "training_loss", "length", "method", "files")
 MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "range": "range"}
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
 
