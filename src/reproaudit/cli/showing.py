@@ -144,9 +144,11 @@ def _present_judged(judged: Judged, fail_on: options.FailOn, as_json: bool) -> i
     """Print what became of logs, if some were judged, and the answers."""
     from reproaudit.report.terminal import judged_lines
 
-    remarks = judged.scorecard.made.remarks
-    roles = [] if judged.logs is None else [n for n in judged.logs.lines if n not in remarks]
-    lines = [*roles, *([""] if roles else []), *judged_lines(judged.scorecard)]
+    lines = [*judged_lines(judged.scorecard)]
+    if judged.logs is not None:
+        remarks = set(judged.scorecard.made.remarks) - set(judged.logs.counted)
+        read = [line for line in judged.logs.lines if line not in remarks]
+        lines = [*read, "", *lines]
     present(judged.data, lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
@@ -157,12 +159,15 @@ def import_runs(
     logs: Annotated[
         list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
-    out: Annotated[Path, Option(help="The new folder, for judge.")],
+    out: Annotated[Path | None, Option(help="The new folder, for judge.")] = None,
     mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     claims: options.Claims = None,
     tier: options.Tier = None,
     who: Annotated[str | None, Option(help="Who submits them.")] = None,
     source: Annotated[str | None, Option(help="From where they are.")] = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Write nothing: say what is seen in each file.")
+    ] = False,
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
@@ -174,6 +179,12 @@ def import_runs(
     """
     place = workspace(audits)
     (paper,) = place.select([slug])
+    if explain:
+        lines = place.explain(paper, logs, mapping)
+        present(lines, lines, as_json)
+        return 0
+    if out is None:
+        raise UsageError("import needs --out DIR, the new folder, or --explain.")
     imported = place.import_(
         paper,
         logs,

@@ -16,7 +16,7 @@ from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
@@ -56,6 +56,7 @@ class ImportedLogs:
 
     Attributes:
         audit: the audit, with every stated reading that runs have.
+        counted: how many of the runs that were given are judged, and why not the others.
         measured: the measurements that were made of them.
         head: what their manifest says of all runs.
         ignored_runs: names of runs that nothing was made of.
@@ -65,6 +66,7 @@ class ImportedLogs:
     """
 
     audit: Audit
+    counted: Sequence[str]
     measured: Sequence[MeasuredRuns]
     head: Mapping[str, Any]
     ignored_runs: Sequence[str]
@@ -118,14 +120,13 @@ def import_logs(
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - {*strays})
-    notes = [
-        *_judged_of(given, runs, unfinished, strays),
-        *_notes(written, roles, ignored, skipped),
-    ]
+    counted = [*_judged_of(given, runs, unfinished, strays)]
+    notes = [*counted, *_notes(written, roles, ignored, skipped)]
     notes = [on_one_line(note, 5_000) for note in notes]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
         audit=audit,
+        counted=[on_one_line(line, 5_000) for line in counted],
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
@@ -177,6 +178,41 @@ def _judged_of(
 def _indented(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return indent + on_one_line(line, 5_000)
+
+
+def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
+    """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
+    written = _stated_mapping(audit, mapping_file, {})
+    mapping = with_told_tags(written, audit)
+    tier = known_tier(mapping.tier or "paper")
+    request = Request(audit, tier, scope_of(audit, tier, ()), mapping)
+    asked = asked_of(request, written)
+    lines: list[str] = []
+    with scratch_folder() as scratch:
+        for path in logs:
+            try:
+                runs, skipped = find_runs([path], asked, scratch)
+            except AuditError as error:
+                lines += str(error).splitlines()
+                continue
+            for run in told_runs(runs, asked, audit):
+                lines += _explained(run, asked)
+            lines += [f"not read: {reason}" for reason in by_reason(skipped)]
+    return [_indented(line) for line in lines]
+
+
+def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
+    seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
+    yield f"{run.name}: {run.source}{seed}"
+    if run.columns:
+        yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
+    config = [f"{name} = {value!r}" for name, value in run.config.items()]
+    yield from (f"  {line}" for line in [f"settings: {', '.join(config)}"] if config)
+    wanted = [tag for tag in run.curves if asked.wants(tag)]
+    others = [tag for tag in run.curves if not asked.wants(tag)]
+    named = (("wanted", wanted), ("not used", others))
+    yield from (f"  {noun}: {', '.join(tags)}" for noun, tags in named if tags)
+    yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
 
 
 def _stated_mapping(
@@ -332,7 +368,7 @@ def _doubts(
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
     elif (fault := _not_finite(measured.curve)) is not None:
-        yield fault, "; else leave the cell empty"
+        yield fault, None if _begins_so(measured.curve) else "; else leave the cell empty"
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
         yield where, "; else leave these rows out"
@@ -349,12 +385,21 @@ def _doubts(
         yield from ((gap, whole) for gap in gaps)
 
 
+def _begins_so(curve: Curve) -> bool:
+    """Tell whether a series has numbers that are not finite at its start alone."""
+    if curve.steps is None:
+        return False
+    finite = np.isfinite(np.ma.getdata(curve.values)).reshape(len(curve.steps), -1).all(axis=1)
+    return bool(finite[-1] and (np.diff(finite.astype(int)) >= 0).all())
+
+
 def _not_finite(curve: Curve) -> str | None:
     wrong = np.argwhere(~np.isfinite(curve.values))
     if not len(wrong):
         return None
     where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-    return f"found {curve.values[tuple(wrong[0])]}{where}"
+    finite = "; it goes on in numbers, so leave the cells empty" if _begins_so(curve) else ""
+    return f"found {curve.values[tuple(wrong[0])]}{where}{finite}"
 
 
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:

@@ -351,6 +351,8 @@ class CurveBuilder:
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             is_series = self._asked.wants_course(tag) or is_course([p.value for p in points])
             said = self.in_time if self.is_named or is_series else self.unstepped
+            if len({point.value for point in points}) == 1:
+                said = "no step, all the same, as copies have; expected one. Leave out the copies"
             return points, f"found {len(points)} numbers{where} with {said}"
         if unstepped:
             fault = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"

@@ -109,7 +109,7 @@ class _Key:
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
-    number: int | None = None
+    number: str | None = None
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
@@ -119,9 +119,8 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
         patterns = [*patterns_of(table.columns)]
         name = source.asked.only or "NAME"
-        way = (
-            f' If each column is a run: `mapping: {{{name}: "{patterns[0]}"}}`.' if patterns else ""
-        )
+        ways = [f'`mapping: {{{name}: "{pattern}"}}`' for pattern in patterns[:1]]
+        way = "".join(f" If each column is a run: {each}." for each in ways)
         raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
@@ -162,8 +161,9 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         for column in form.named("measurement").values()
         if source.asked.wants(column)
     )
-    numbered = lacks and not in_time and "seeds" in source.asked.numbered
     axes = form.named("axis")
+    repeats = _repeats_seeds(table, form)
+    numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     status = form.column("status")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -178,7 +178,9 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
-            key = replace(key, number=repeat)
+            is_first = repeat == 0 and key.seed is not None
+            number = f"{repeat}" if key.seed is None else f"{repeat} of {key.seed}"
+            key = key if is_first else replace(key, seed=None, number=number)
         if key not in builders:
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
@@ -186,12 +188,22 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].unstepped = f"no step{of_seed}; {apart}"
             builders[key].in_time = f"no step{of_seed}; {_IN_TIME}"
             builders[key].in_course = in_time and lacks
-            builders[key].is_named = named or key.seed is not None
+            builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
             builders[key].unfinished = (f"its column '{status}' says {state}",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _repeats_seeds(table: Table, form: TableForm) -> bool:
+    """Tell whether rows have one seed, and nothing that tells them apart."""
+    seed = form.column("seed")
+    if seed is None or form.column("run") or form.column("step") or form.column("tag"):
+        return False
+    telling = [seed, *form.named("axis").values(), *form.named("setting").values()]
+    rows = {tuple(str(row.get(column)) for column in telling) for _, row in table.rows}
+    return len(rows) < len(table.rows)
 
 
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
@@ -215,7 +227,7 @@ _IN_TIME = (
 def _apart(form: TableForm) -> str:
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
     if form.column("seed") or form.column("run"):
-        ways.append("or leave a row out")
+        ways.append("or, where each row is a run, `number: [seeds]`")
     else:
         ways = [*seed_ways(form.like_seeds), *ways]
     return (

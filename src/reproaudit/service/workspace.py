@@ -531,6 +531,14 @@ class Workspace:
             audit, logs, mapping, claims=claims, reviews=reviews, pages=out, tier=tier
         )
 
+    def explain(
+        self, paper: PaperLike, logs: Sequence[Path], mapping: Path | None = None
+    ) -> list[str]:
+        """Return what is seen in logs; errors are as of `intake.importing.explained_logs`."""
+        from reproaudit.intake.importing import explained_logs
+
+        return explained_logs(self.audit(paper), logs, mapping)
+
     def template(
         self,
         paper: PaperLike,
