@@ -131,8 +131,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     for key, builder in builders.items():
         named = source
         details = [key.run] if key.run else []
-        details += [] if key.number is None else [f"number {key.number}"]
-        parts = (*source.parts, *details)
+        number = [] if key.number is None else [f"number {key.number}"]
+        parts = (*source.parts, *details, *(each for each in number if " of " not in each))
+        details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
         details += [] if key.seed is None else [f"seed {key.seed}"]
         if details:
