@@ -13,6 +13,7 @@ import yaml
 from reproaudit.audit.loading import load_audit
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
+from reproaudit.intake.importing import explained_logs
 from reproaudit.service.judge import Judged, judge_logs
 
 ROOT = Path(__file__).parents[2]
@@ -225,6 +226,113 @@ def test_a_rule_may_name_an_arm(tmp_path: Path) -> None:
     assert answers(judged(tmp_path, logs, yaml.safe_dump({"runs": rules})).scorecard) == RIGHT
     with pytest.raises(AuditError, match="Did you mean 'maxrl'"):
         judged(tmp_path, logs, "runs: [{match: 'a.csv*', arm: maxlr}]")
+
+
+# --- readings, states, repetitions ----------------------------------------------------------------
+
+TREE = """
+schema_version: 2
+paper: {slug: tree, title: A paper, year: 2031}
+settings:
+  epochs:
+    value: 100
+    source: paper
+    locator: Appendix
+    readings: [{value: 150, source: authors_code, locator: train.py}]
+  rate: {value: 0.1, source: assumption, why: Usual., alternatives: [0.2]}
+experiments:
+  birds:
+    title: A tree of birds
+    measurements: {acc: {kind: scalar, unit: "1", meaning: Accuracy.}}
+claims:
+  - id: tree.high
+    says: The accuracy is at least 80.
+    short: the accuracy is at least 80
+    locator: Table 1
+    main: true
+    experiment: birds
+    headline: [{kind: reaches, value: acc, at_least: 80, from: paper}]
+    no_control: a reported number
+"""
+
+
+def judged_tree(folder: Path, table: str, mapping: str = "") -> Judged:
+    (folder / "tree.yaml").write_text(TREE)
+    (folder / "mapping.yaml").write_text(mapping or "{}")
+    (folder / "log.csv").write_text(table)
+    audit = load_audit(folder / "tree.yaml")
+    return judge_logs(audit, [folder / "log.csv"], folder / "mapping.yaml")
+
+
+def table_of(column: str, values: dict[float, float]) -> str:
+    rows = [f"{seed},{at},{acc}" for at, acc in values.items() for seed in range(5)]
+    return "\n".join([f"seed,{column},acc", *rows])
+
+
+def test_runs_of_a_stated_reading_are_judged_as_that(tmp_path: Path) -> None:
+    (answer,) = judged_tree(tmp_path, table_of("epochs", {100: 70, 150: 90})).scorecard.claims
+    (reading,) = answer.readings
+    assert (answer.base.yes, answer.base.n) == (0, 5)
+    assert (reading.name, reading.yes, reading.n) == ("epochs=150", 5, 5)
+    assert str(answer.outcome) == "depends"
+    assert "not run with another" not in answer.model_dump_json()
+
+
+def test_runs_of_an_alternative_to_a_guess_are_judged_as_that(tmp_path: Path) -> None:
+    (answer,) = judged_tree(tmp_path, table_of("rate", {0.1: 90, 0.2: 70})).scorecard.claims
+    (other,) = answer.alternatives
+    assert (answer.base.yes, other.yes, other.n) == (5, 0, 5)
+    assert str(answer.outcome) == "depends"
+
+
+def test_runs_that_did_not_finish_are_left_out_and_counted(tmp_path: Path) -> None:
+    states = ["finished"] * 5 + ["crashed", "running"]
+    rows = [f"{seed},{state},{90 if seed < 5 else 1}" for seed, state in enumerate(states)]
+    made = judged_tree(tmp_path, "\n".join(["seed,state,acc", *rows]))
+    assert made.scorecard.claims[0].base.n == 5
+    assert made.logs is not None
+    assert made.logs.counted == [
+        "5 of 7 runs given were judged.",
+        "Not finished, and left out: seed 5: crashed, seed 6: running.",
+    ]
+
+
+def test_repetitions_under_one_seed_are_runs_and_copies_are_none(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match=r"where each row is a run, `number: \[seeds\]`"):
+        judged_tree(tmp_path, "seed,acc\n0,90\n0,91\n1,92\n2,93\n3,94")
+    made = judged_tree(tmp_path, "seed,acc\n0,90\n0,91\n1,92\n2,93\n3,94", "number: [seeds]")
+    assert made.scorecard.claims[0].base.n == 5
+    with pytest.raises(AuditError, match="Leave out the copies"):
+        judged_tree(tmp_path, "seed,acc\n0,90\n0,90\n1,92\n2,93\n3,94")
+
+
+def test_text_that_changes_by_row_makes_no_runs_and_numbering_goes_on(tmp_path: Path) -> None:
+    rows = [f"2031-01-0{n} 10:00:0{n},machine-{n},{90 + n}" for n in range(1, 4)]
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("part1", "part2"):
+        (logs / f"{name}.csv").write_text("\n".join(["started at,on,acc", *rows]))
+    (tmp_path / "tree.yaml").write_text(TREE)
+    (tmp_path / "mapping.yaml").write_text("number: [seeds]")
+    made = judge_logs(load_audit(tmp_path / "tree.yaml"), [logs], tmp_path / "mapping.yaml")
+    assert made.scorecard.claims[0].base.n == 6
+
+
+def test_settings_that_differ_are_told_all_at_once(tmp_path: Path) -> None:
+    table = "seed,params.a,params.b,acc\n0,1,x,90\n1,2,y,91"
+    with pytest.raises(AuditError, match=r"`vary: \[params.a, params.b\]`"):
+        judged_tree(tmp_path, table)
+
+
+def test_files_are_explained_without_a_refusal(tmp_path: Path) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    (tmp_path / "log.csv").write_text("seed,epochs,lr,score\n0,100,0.1,3\n1,70,0.1,4\n")
+    (tmp_path / "broken.csv").write_text("seed,acc\n1")
+    lines = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "log.csv"], None)
+    assert any("score (measurement)" in line for line in lines)
+    assert any("not used: lr, score" in line for line in lines)
+    (line,) = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "broken.csv"], None)
+    assert "found 1 cells; expected 2" in line
 
 
 # --- public cases, where they are there -----------------------------------------------------------

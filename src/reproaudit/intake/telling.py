@@ -249,25 +249,36 @@ def with_readings(
     for claim in audit.claims:
         settings = audit.settings_of(claim.experiment)
         own = [config for experiment, config in stated if experiment == claim.experiment]
+        base = audit.values_of(claim.experiment, tier, dict(claim.settings))
         named = [
             name
             for name, setting in settings.items()
             if name not in {*claim.readings, *claim.settings}
-            and any(_has(own, {name: reading.value}) for reading in setting.readings)
+            for reading in setting.readings
+            if any(
+                _is_at(config, name, {name: reading.value, **reading.together}, base)
+                for config in own
+            )
         ]
+        named = [*dict.fromkeys(named)]
         claims.append(claim.model_copy(update={"readings": (*claim.readings, *named)}))
         for arm in alternatives_of(audit, claim):
-            if _has(own, arm.at(tier)):
+            name = "" if arm.varied is None else arm.varied[0]
+            if any(_is_at(config, name, arm.at(tier), base) for config in own):
                 batches[batch_of(audit, claim, arm, tier)] = None
     return audit.model_copy(update={"claims": tuple(claims)}), [*batches]
 
 
-def _has(configs: Iterable[Mapping[str, Any]], values: Mapping[str, SettingValue]) -> bool:
-    """Tell whether a run states all of these values."""
-    return any(
-        all(name in config and _equal(config[name], value) for name, value in values.items())
-        for config in configs
-    )
+def _is_at(
+    config: Mapping[str, Any],
+    name: str,
+    changed: Mapping[str, SettingValue],
+    base: Mapping[str, SettingValue],
+) -> bool:
+    """Tell whether a run states a changed setting, and of the others nothing but these values."""
+    values = {**base, **changed}
+    stated = config.keys() & values.keys()
+    return name in stated and all(_equal(config[each], values[each]) for each in stated)
 
 
 def _equal(written: Any, value: SettingValue) -> bool:

@@ -171,28 +171,28 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     cells = [row[column] for row in filled]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
-    if all(CLOCK.fullmatch(str(cell).strip()) for cell in cells):
-        return False
+    asked = source.asked
+    is_known = column in asked.settings
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
-    if numbers and column not in source.asked.settings:
+    clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
+    if (numbers or clocks) and not is_known:
         return False
     values = {str(cell).strip() for cell in cells}
-    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
-    step = form.column("step")
     if len(values) == 1:
         return True
+    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
     each: dict[tuple[str, ...], set[str]] = {}
     for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
-    steps = [] if step is None else [step]
+    steps = [column for column in (form.column("step"),) if column is not None]
     known = (*form.named("axis").values(), *form.named("setting").values())
     telling = [*of_run, *steps, *known]
     tells_apart = len({_at(row, telling) for _, row in table.rows}) < len(table.rows)
-    is_few = step is None or len(values) * 3 <= len(table.rows)
-    if tells_apart and is_few:
+    changes = not steps and not is_known and len(values) == len(filled) > 2
+    if changes and (not tells_apart or "seeds" in asked.numbered):
+        return False  # another text in every row, as a date or a host
+    if tells_apart and (not steps or len(values) * 3 <= len(table.rows)):
         return True
-    if step is None and column not in source.asked.settings and len(values) == len(filled) > 2:
-        return False  # another text in every row, which the seeds tell apart already
     return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
 
 

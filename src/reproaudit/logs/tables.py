@@ -53,7 +53,18 @@ from reproaudit.logs.rows import (
 from reproaudit.logs.spread import spread
 
 _ENDED = frozenset(
-    ("", "-", "finished", "completed", "complete", "success", "succeeded", "done", "ok")
+    (
+        "",
+        "-",
+        "finished",
+        "completed",
+        "complete",
+        "success",
+        "succeeded",
+        "done",
+        "ok",
+        "terminated",
+    )
 )
 
 
@@ -187,7 +198,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key] = source.builder()
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
-            builders[key].in_time = f"no step{of_seed}; {_IN_TIME}"
+            builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
@@ -220,7 +231,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
 
 
 _IN_TIME = (
-    "as points of one run in time have; expected the column of steps. Name it in the mapping, "
+    "as a training logs them; expected the column of steps. Name it in the mapping, "
     "`columns: {step: …}`, or count them: `number: [steps]`"
 )
 
