@@ -228,6 +228,14 @@ def test_a_rule_may_name_an_arm(tmp_path: Path) -> None:
         judged(tmp_path, logs, "runs: [{match: 'a.csv*', arm: maxlr}]")
 
 
+def test_an_arm_may_have_another_name_in_the_logs(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_arm()).replace('"reinforce"', '"REINFORCE++"'))
+    assert answers(judged(tmp_path, file, "arms: {reinforce: REINFORCE++}").scorecard) == RIGHT
+    with pytest.raises(AuditError, match="Did you mean 'reinforce'"):
+        judged(tmp_path, file, "arms: {reinforcement: REINFORCE++}")
+
+
 # --- readings, states, repetitions ----------------------------------------------------------------
 
 TREE = """

@@ -414,7 +414,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
-    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.")]
+    named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if asked.arms)
+    arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
+    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
 
 
 def _words(name: str) -> set[str]:

@@ -86,11 +86,12 @@ def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
     """
     rules = []
     for rule in mapping.runs:
-        if rule.arm is not None and rule.arm not in asked.arms:
+        called = mapping.arms.get(rule.arm or "", rule.arm or "")
+        if rule.arm is not None and called not in asked.arms:
             hint = did_you_mean(rule.arm, asked.arms)
             place = f"runs: match '{rule.match}'"
             raise LogError(place, f"arm: found '{rule.arm}'; expected an arm of the audit. {hint}")
-        settings = None if rule.arm is None else dict(asked.arms[rule.arm])
+        settings = None if rule.arm is None else dict(asked.arms[called])
         changed = {} if settings is None else {"arm": None, "settings": settings}
         stated = rule.model_dump(include=rule.model_fields_set)
         rules.append(RunRule(**{**stated, **changed}))
@@ -111,7 +112,11 @@ def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
         values = audit.values_of(min(experiments), request.tier)
         own = {name: values[name] for name in differing or {ARM_NAME} if name in values}
         arms.setdefault(audit.method or OWN, own)
-    return arms
+    for name in request.mapping.arms:
+        if name not in arms:
+            hint = did_you_mean(name, arms)
+            raise LogError("arms", f"found '{name}'; expected an arm of the audit. {hint}")
+    return {request.mapping.arms.get(name, name): settings for name, settings in arms.items()}
 
 
 def _is_named(audit: Audit) -> bool:

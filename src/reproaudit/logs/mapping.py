@@ -134,6 +134,8 @@ class MappingFile(StrictModel):
     tier: Literal["quick", "paper"] | None = None
     proxy: Text | None = None
     """As in a manifest, like the five above."""
+    arms: dict[Text, Text] = Field(default_factory=dict)
+    """Arm of the audit -> its name in the logs, where that is another."""
     names: Text | None = None
     """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
     a setting's name may stand in braces, too, and * for any characters."""
