@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from reproaudit.audit.loading import load_audit
+from reproaudit.audit.seeds import rule
+from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs
@@ -234,6 +236,27 @@ def test_an_arm_may_have_another_name_in_the_logs(tmp_path: Path) -> None:
     assert answers(judged(tmp_path, file, "arms: {reinforce: REINFORCE++}").scorecard) == RIGHT
     with pytest.raises(AuditError, match="Did you mean 'reinforce'"):
         judged(tmp_path, file, "arms: {reinforcement: REINFORCE++}")
+
+
+def test_the_command_prints_what_it_took_for_what_and_writes_a_page_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results.json").write_text(json.dumps(rows_by_seed()))
+    audit = SHORT.replace("    main: true\n", "    main: true\n    must_fail: [checkpoint]\n")
+    Path("maxrl2026.yaml").write_text(audit)
+    command = ["judge", "maxrl2026.yaml", "results.json", "--as-page", "page.md"]
+    assert run_command(command) == 0
+    printed = capsys.readouterr().out
+    assert "with arm = 'checkpoint', from table: seeds 0, 1, 2, 3, 4" in printed
+    page = Path("page.md").read_text()
+    assert page.count("\n") <= 60
+    digest = rule(load_audit(Path("maxrl2026.yaml")), "runs", "paper")
+    assert f"- rule of runs: `{digest}`" in page
+    assert "| uninformative | 5 of 5 |" in page
+    assert "| control checkpoint | | 5 of 5 |" in page
+    assert run_command(command) == 2
+    assert "page.md: exists already" in capsys.readouterr().err
 
 
 # --- readings, states, repetitions ----------------------------------------------------------------

@@ -108,6 +108,9 @@ def judge_measurements(
     tier: options.Tier = None,
     fail_on: options.FailOn = None,
     out: Annotated[Path | None, Option(help="Write the pages here, too.")] = None,
+    as_page: Annotated[
+        Path | None, Option("--as-page", help="Write a page of at most 60 lines, as Markdown.")
+    ] = None,
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
@@ -122,7 +125,7 @@ def judge_measurements(
     paper = place.entry(path if path.suffix in (".yaml", ".yml") else slug)
     if logs and measurements is None and template is None:
         judged = place.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
-        return _present_judged(judged, fail_on, as_json)
+        return _present_judged(judged, fail_on, as_json, as_page)
     if template is not None and measurements is None and not logs:
         files = place.template(paper, template, tier or "paper", claims or ())
         lines = (
@@ -137,11 +140,18 @@ def judge_measurements(
         raise UsageError("--mapping goes with FILE…; measurements have a manifest.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    return _present_judged(place.judge(paper, measurements, claims, out=out), fail_on, as_json)
+    judged = place.judge(paper, measurements, claims, out=out)
+    return _present_judged(judged, fail_on, as_json, as_page)
 
 
-def _present_judged(judged: Judged, fail_on: options.FailOn, as_json: bool) -> int:
-    """Print what became of logs, if some were judged, and the answers."""
+def _present_judged(
+    judged: Judged, fail_on: options.FailOn, as_json: bool, page: Path | None
+) -> int:
+    """Print what became of logs, if some were judged, and the answers; write a page, if asked."""
+    from reproaudit.service.judge import write_brief_page
+
+    if page is not None:
+        write_brief_page(judged, page)
     from reproaudit.report.terminal import judged_lines
 
     lines = [*judged_lines(judged.scorecard)]

@@ -59,6 +59,7 @@ class ImportedLogs:
         counted: how many of the runs that were given are judged, and why not the others.
         measured: the measurements that were made of them.
         head: what their manifest says of all runs.
+        horizons: measurement -> the last step that every run has of it.
         ignored_runs: names of runs that nothing was made of.
         skipped: files that were not read, each with the reason.
         settings: each setting that the audit has, beside what the logs state.
@@ -69,6 +70,7 @@ class ImportedLogs:
     counted: Sequence[str]
     measured: Sequence[MeasuredRuns]
     head: Mapping[str, Any]
+    horizons: Mapping[str, int]
     ignored_runs: Sequence[str]
     skipped: Sequence[str]
     settings: Sequence[Mapping[str, Any]]
@@ -106,8 +108,8 @@ def import_logs(
         logged, skipped = find_runs(logs, asked, scratch)
         given = told_runs(logged, asked, audit)
         finished, unfinished = _finished(given, mapping)
-        stated = [*stated_of(finished, audit, mapping)]
-        audit, alternatives = with_readings(audit, tier, stated)
+        settings_of_runs = [*stated_of(finished, audit, mapping)]
+        audit, alternatives = with_readings(audit, tier, settings_of_runs)
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *alternatives))
         request = Request(audit, tier, scope, mapping)
@@ -129,6 +131,7 @@ def import_logs(
         counted=[on_one_line(line, 5_000) for line in counted],
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
+        horizons=_horizons(roles),
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
@@ -263,6 +266,15 @@ def _measured(role: _Role) -> MeasuredRuns:
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
 
 
+def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
+    ends: dict[str, list[int]] = {}
+    for role in roles:
+        for name, by_seed in role.measured.items():
+            steps = [max(curve.all_steps) for curve in by_seed.values() if curve.all_steps]
+            ends.setdefault(name, []).extend(steps)
+    return {name: min(steps) for name, steps in ends.items() if steps}
+
+
 @dataclass
 class _Role:
     """An experiment or a control with its runs, by seed.
@@ -389,7 +401,8 @@ def _begins_so(curve: Curve) -> bool:
     """Tell whether a series has numbers that are not finite at its start alone."""
     if curve.steps is None:
         return False
-    finite = np.isfinite(np.ma.getdata(curve.values)).reshape(len(curve.steps), -1).all(axis=1)
+    values = np.ma.getdata(curve.values).reshape(len(curve.steps), -1)
+    finite = np.isfinite(values.sum(axis=1))
     return bool(finite[-1] and (np.diff(finite.astype(int)) >= 0).all())
 
 

@@ -299,7 +299,7 @@ def stated_of(
         rule = mapping.rule(run.name)
         config = {last_part(key): value for key, value in run.config.items()}
         for name, called in mapping.configuration.items():
-            if called in run.config:
+            if called is not None and called in run.config:
                 config[name] = run.config[called]
         own = {} if rule is None or rule.settings is None else rule.settings
         for experiment in audit.experiments:

@@ -147,8 +147,8 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         ways = ", ".join([rule, *([] if run.in_time else seed_ways(run.seed_column))])
-        numbered = "" if run.in_time else ", or number the runs in their order,"
-        text = f"{text}{numbered} in the mapping: {ways}."
+        order = "" if run.in_time else ", or number the runs in their order,"
+        text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"

@@ -61,13 +61,14 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     if rows and rows[0][1] is not tree:
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
-        return _columns({_SEEDS.get(name, name): cells for name, cells in tree.items()}, place)
+        named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
+        return _columns(named, place)
     table = replace(_rows([tree], place), alone=True)
     numbers = any(map(_holds_number, table.rows[0][1].values()))
     return table if numbers else None
 
 
-_SEEDS = {"seeds": "seed"}
+_SEEDS: Mapping[str, str] = {"seeds": "seed"}
 
 
 def _holds_number(value: Any) -> bool:

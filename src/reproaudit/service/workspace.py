@@ -533,7 +533,7 @@ class Workspace:
 
     def explain(
         self, paper: PaperLike, logs: Sequence[Path], mapping: Path | None = None
-    ) -> list[str]:
+    ) -> Sequence[str]:
         """Return what is seen in logs; errors are as of `intake.importing.explained_logs`."""
         from reproaudit.intake.importing import explained_logs
 
