@@ -9,14 +9,14 @@ from typing import Any
 from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource, flat, number_of
 from reproaudit.logs.opening import parse_json
 
-COLUMNS = frozenset({"run_name", "step", "metrics"})
+_COLUMNS = frozenset({"run_name", "step", "metrics"})
 """Columns of Trackio's table `metrics`, by which its store is told from others."""
 
 
 def is_trackio(database: sqlite3.Connection) -> bool:
     """Return True if a database has Trackio's table of metrics."""
     columns = database.execute("SELECT name FROM pragma_table_info('metrics')").fetchall()
-    return {str(name) for (name,) in columns} >= COLUMNS
+    return {str(name) for (name,) in columns} >= _COLUMNS
 
 
 def trackio_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
