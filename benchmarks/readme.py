@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from reproaudit.formats.outcomes import OUTCOMES
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Level, Outcome
-from reproaudit.report.screen import verdict
-from reproaudit.report.words import OUTCOMES
 from reproaudit.scorecard.files import read_scorecard
 
 from .sections import with_section
@@ -28,11 +27,13 @@ def rows() -> Iterator[str]:
 
 
 def _row(card: Scorecard) -> str:
-    outcomes = Counter(one.outcome for one in card.of_paper)
+    outcomes = card.head.counts.paper
     levels = Counter(one.level for one in card.of_paper)
-    answers = [f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes[one]]
+    answers = [
+        f"{OUTCOMES[one].mark} {outcomes[one]} {one}" for one in Outcome if outcomes.get(one)
+    ]
     sure = [f"{levels[one]} {one}" for one in Level if levels[one]]
-    said = " ".join(verdict(card))
+    said = " ".join(card.head.verdict)
     return f"| {card.paper.slug} | {said} | {', '.join(answers)} | {', '.join(sure)} |"
 
 

@@ -49,6 +49,13 @@ def cell(experiment: str = "descent", seed: int = 0, **settings: Any) -> Cell:
     return Cell("toy2020", "quick", experiment, {**SETTINGS, **settings}, seed)
 
 
+def namesake(folder: Path) -> Path:
+    """The file that is there once anybody has imported a folder's namesake of a library."""
+    marker = folder / "imported"
+    (folder / "array.py").write_text(f"open({str(marker)!r}, 'w')\nraise SystemExit(9)\n")
+    return marker
+
+
 def records(store: Store) -> dict[tuple[str, int], Record]:
     return {
         (record.experiment, record.seed): record for record in store.records("toy2020", "quick")
@@ -71,8 +78,15 @@ def same_numbers(record: Record) -> dict[str, Any]:
     return plain
 
 
+def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
+    """By experiment and seed, what each record of the toy paper has in every run."""
+    return {name: same_numbers(record) for name, record in records(store).items()}
+
+
 class InProcess:
     """Computes jobs in this process: no worker is started, and a test can reach into them."""
+
+    keeps_records = False
 
     def __enter__(self) -> InProcess:
         """Forgets users' modules, as no new worker has them."""

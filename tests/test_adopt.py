@@ -16,7 +16,7 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cli import run_command
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.records import Record
-from reproaudit.report.outline import made_words
+from reproaudit.report.making import made_words
 from reproaudit.store.adoptions import Adoptions, pair_of, read_adoptions
 from reproaudit.store.code import closure_of, fingerprint_of, first_form
 from reproaudit.store.records import Store
@@ -64,6 +64,14 @@ def change(folder: Path, more: str = UNUSED, **replaced: str) -> None:
         assert old in text
         text = text.replace(old, new)
     module.write_text(text + more)
+
+
+def forge(folder: Path, **changes: Any) -> dict[str, Any]:
+    """Changes the last line on what was adopted; what it says now."""
+    file = folder / "audits" / "mini.adoptions.jsonl"
+    line = {**json.loads(file.read_text()), **changes}
+    file.write_text(json.dumps(line) + "\n")
+    return line
 
 
 def said_of(card: Any) -> str:
@@ -177,14 +185,13 @@ def test_a_damaged_record_of_adopted_code_is_noticed(folder: Path) -> None:
 def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> None:
     change(folder)
     command(folder, "adopt", "mini")
-    file = folder / "audits" / "mini.adoptions.jsonl"
-    data = json.loads(file.read_text())
-    data["cells"][0]["measured"] = "0" * 64
-    file.write_text(json.dumps(data) + "\n")
+    first, *others = forge(folder)["cells"]
+    forge(folder, cells=[{**first, "measured": "0" * 64}, *others])
     faults = command(folder, "verify", "mini", code=3)["faults"]
     assert {fault["what"] for fault in faults} == {
         "its numbers are not those that an adoption compared"
     }
+    file = folder / "audits" / "mini.adoptions.jsonl"
     file.write_text("{}\n")
     assert f"{file}:1: found no adoption (" in command(folder, "report", "mini", code=2)
 
@@ -200,16 +207,13 @@ FORGED = {
 def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: str) -> None:
     change(folder)
     command(folder, "adopt", "mini")
-    file = folder / "audits" / "mini.adoptions.jsonl"
-    data = json.loads(file.read_text())
-    cell = data["cells"][0]
+    cell, *others = forge(folder)["cells"]
     of_pair = [
-        one
-        for one in records(folder)
-        if (one.experiment, pair_of(one).settings) == (cell["experiment"], cell["settings"])
+        record
+        for record in records(folder)
+        if (record.experiment, pair_of(record).settings) == (cell["experiment"], cell["settings"])
     ]
-    cell |= FORGED[forged]
-    file.write_text(json.dumps(data) + "\n")
+    forge(folder, cells=[{**cell, **FORGED[forged]}, *others])
     assert f"in {PAIRS - 1} of" in said_of(command(folder, "report", "mini"))
     assert measured_anew(folder) == len(of_pair) > 0
 
@@ -218,14 +222,13 @@ def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
     change(folder)
     real = command(folder, "adopt", "mini")
     shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
-    file = folder / "audits" / "mini.adoptions.jsonl"
-    line = json.loads(file.read_text())
-    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
-    for forged in ({"cells": cells}, {"cells": cells, "processor": "another"}):
-        file.write_text(json.dumps({**line, **forged}) + "\n")
+    line = forge(folder)
+    cells = [{**cell, "measured": "0" * 64} for cell in line["cells"]]
+    for processor in (line["processor"], "another"):
+        forge(folder, cells=cells, processor=processor)
         assert "Made by other code than today's" in said_of(command(folder, "report", "mini"))
         assert command(folder, "adopt", "mini", "--budget", "0")["old"] == real["old"]
-    file.write_text(json.dumps({**line, "processor": "another"}) + "\n")
+    forge(folder, cells=line["cells"])
     assert "other code" not in said_of(command(folder, "report", "mini")), "they agree"
 
 
@@ -237,13 +240,10 @@ def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> 
     for one in records(folder):
         where = one.environment.model_copy(update={"processor": None})
         store.write(one.model_copy(update={"environment": where}))
-    file = folder / "audits" / "mini.adoptions.jsonl"
-    line = json.loads(file.read_text())
-    cells = [{**one, "measured": "0" * 64} for one in line["cells"]]
-    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    cells = forge(folder)["cells"]
+    forge(folder, cells=[{**cell, "measured": "0" * 64} for cell in cells])
     assert "other code" not in said_of(command(folder, "report", "mini"))
-    cells = [{**one, "seed": 10**6} for one in line["cells"]]
-    file.write_text(json.dumps({**line, "cells": cells}) + "\n")
+    forge(folder, cells=[{**cell, "seed": 10**6} for cell in cells])
     assert "other code" in said_of(command(folder, "report", "mini"))
 
 
@@ -319,22 +319,14 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
 
 
 def test_records_that_came_with_a_report_follow(folder: Path, tmp_path: Path) -> None:
-    command(
-        folder,
-        "export",
-        "mini",
-        "--to",
-        "records",
-        "--tier",
-        "quick",
-        "--out",
-        str(folder / "exported"),
-    )
+    exported = folder / "exported"
+    words = ("export", "mini", "--to", "records", "--tier", "quick", "--out", str(exported))
+    command(folder, *words)
     fresh = tmp_path / "fresh"
     shutil.copytree(folder / "audits", fresh / "audits")
     shipped = fresh / "reports" / "quick" / "mini"
     shipped.mkdir(parents=True)
-    shutil.copy(folder / "exported", shipped / FILE_NAME)
+    shutil.copy(exported, shipped / FILE_NAME)
     change(fresh)
     assert command(fresh, "adopt", "mini")["same"] == PAIRS
     after = command(fresh, "report", "mini", "--tier", "quick")

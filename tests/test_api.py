@@ -258,7 +258,7 @@ def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
     page = escaping.unescape(frame)
     assert page == shown.page()
     assert "<script" not in page
-    assert page.count("&lt;script&gt;alert(") >= 2
+    assert "&lt;script&gt;alert(" in page
     outside = markup.replace(frame, "")
     assert not re.search(r"(src|href)=|url\(|@import", outside)
     assert not re.search(r'src="|url\((?!#)|@import|<link', page)
@@ -271,6 +271,8 @@ def test_a_scorecard_is_the_one_that_is_reported(tmp_path: Path) -> None:
     mine = PaperScorecard.of(card)
     assert isinstance(mine, ra.Scorecard)
     assert mine.page() == html(card)
+    with pytest.raises(ValueError, match="its claims are not those of its audit"):
+        PaperScorecard.of(card.model_copy(update={"claims": ()}))
     (data,) = (file for file in mine.write(tmp_path) if file.suffix == ".json")
     read = ra.open_scorecard(data)
     assert ra.open_scorecard(data.parent) == read

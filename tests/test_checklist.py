@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.audit.card import CHECKLIST_QUESTIONS, Card, with_checklist
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.review import Reviews
 from reproaudit.cli import run_command
-from reproaudit.report.documentation import documentation_of
 from test_cards import ANYTHING, assert_read_or_one_line
 
 ROOT = Path(__file__).parents[1]

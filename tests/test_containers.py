@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import cells
-from cells import cell, locate, records, same_numbers, unreadable
+from cells import cell, locate, numbers, unreadable
 from reproaudit.run.cells import run_cells
 from reproaudit.store.records import Store
 
@@ -48,7 +48,7 @@ def test_four_containers_on_one_store_lose_nothing(tmp_path: Path, rounds: int) 
     calm = Store(tmp_path / "calm")
     wanted = [cell("chance", seed, pause=0.002) for seed in range(SEEDS)]
     run_cells(wanted, locate, calm, jobs=2)
-    expected = {name: same_numbers(record) for name, record in records(calm).items()}
+    expected = numbers(calm)
     for number in range(rounds):
         store = Store(tmp_path / f"round {number}")
         runs = [start_alone(store.root) for _ in range(RUNS)]
@@ -56,8 +56,7 @@ def test_four_containers_on_one_store_lose_nothing(tmp_path: Path, rounds: int) 
         assert [code for _, _, code in ended] == [0] * RUNS, [errors for _, errors, _ in ended]
         assert sum(out.count("CellStarted") for out, _, _ in ended) == SEEDS
         assert unreadable(store) == []
-        found = {name: same_numbers(record) for name, record in records(store).items()}
-        assert found == expected
+        assert numbers(store) == expected
         listed = store.listed("toy2020", "quick")
         assert (len(listed), set(listed.values())) == (SEEDS, {True})
         left = {path.suffix for path in store.root.rglob("[!.]*") if path.is_file()}

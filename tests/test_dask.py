@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cells import cell, locate, records, same_numbers
+from cells import cell, locate, namesake, numbers, records
 from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellNote, Event, Progress, Summary
@@ -26,10 +26,6 @@ HERE = "127.0.0.1"
 
 def run(store: Store, executor: DaskWorkers | None, *wanted: Any, **how: Any) -> Summary:
     return run_cells(wanted, locate, store, executor=executor, **how)
-
-
-def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
-    return {name: same_numbers(record) for name, record in records(store).items()}
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +118,13 @@ def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("reproaudit.run.executors.dask.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler with a worker"):
         DaskWorkers("tcp://127.0.0.1:9").__enter__()
+
+
+@pytest.mark.process
+def test_a_worker_that_is_started_here_imports_nothing_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = namesake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(Store(tmp_path / "runs"), DaskWorkers("local"), cell()).completed == 1
+    assert not imported.exists()

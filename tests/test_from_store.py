@@ -18,7 +18,7 @@ from reproaudit.errors import SpecError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.files import json_data
-from reproaudit.report.outline import made_words
+from reproaudit.report.making import made_words
 from reproaudit.scorecard.answers import scorecard_of_archive, scorecard_of_store
 from reproaudit.store.coordinates import axes_file, coordinates_along, read_axes
 from reproaudit.store.records import Store
@@ -73,6 +73,14 @@ def outcome(card: dict[str, Any], name: str) -> str:
 def said_of(card: dict[str, Any]) -> list[str]:
     """What a page says of what made the records."""
     return list(made_words(Scorecard.model_validate_json(json.dumps(card))))
+
+
+def of_archive(audits: Path, command: Command) -> Scorecard:
+    """What is judged of the records of the paper tier once they are exported."""
+    file = audits.parent / FILE_NAME
+    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
+    entry = entry_in(audits)
+    return scorecard_of_archive(entry, entry.audit(), "paper", file)
 
 
 def edit_module(audits: Path) -> None:
@@ -151,17 +159,12 @@ def test_custom_and_salted_records_feed_no_other_answer(audits: Path, command: C
     assert (before["earlier_results"], after["earlier_results"]) == (0, 1), "the salted result"
 
 
-def test_an_archive_is_judged_whole_whatever_its_seeds(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Command) -> None:
     """A changed rule draws other seeds; who shipped the records drew theirs."""
     before = command("run", "--tier", "paper")
-    file = tmp_path / FILE_NAME
-    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
     claims = [claim("mini", "supported", main=True, headline=[aligns(0.2)])]
     write_paper(audits, claims=[*claims, *audit_data()["claims"][1:]])
-    entry = entry_in(audits)
-    card = scorecard_of_archive(entry, entry.audit(), "paper", file)
+    card = of_archive(audits, command)
     assert (card.claims[0].base.yes, card.claims[0].base.n) == (6, 6)
     assert card.records.completed == before["records"]["completed"]
     of_store = judged(audits, "paper")
@@ -169,15 +172,10 @@ def test_an_archive_is_judged_whole_whatever_its_seeds(
     assert of_store.claims[0].base.n == 0, "the plan names other seeds"
 
 
-def test_an_archive_tells_of_alternatives_at_the_quick_tier(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits: Path, command: Command) -> None:
     command("multiverse", "--tier", "quick")
     command("run", "--tier", "paper")
-    file = tmp_path / FILE_NAME
-    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
-    entry = entry_in(audits)
-    card = scorecard_of_archive(entry, entry.audit(), "paper", file)
+    card = of_archive(audits, command)
     assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
     assert {alternative.n for alternative in guessed(card).alternatives} == {5}
 
@@ -238,18 +236,13 @@ def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Comma
 
 
 def test_an_archive_is_of_the_data_of_the_last_run(
-    tmp_path: Path, data: Path, audits: Path, command: Command
+    data: Path, audits: Path, command: Command
 ) -> None:
     first = answers(command("run", "--tier", "paper"))
-    data.write_text("0.5")
-    command("run", "--tier", "paper")
-    data.write_text("0")
-    command("run", "--tier", "paper")
-    file = tmp_path / FILE_NAME
-    command("export", "--to", "records", "--tier", "paper", "--out", str(file))
-    entry = entry_in(audits)
-    card = scorecard_of_archive(entry, entry.audit(), "paper", file)
-    assert answers(json_data(card)) == first
+    for added in ("0.5", "0"):
+        data.write_text(added)
+        command("run", "--tier", "paper")
+    assert answers(json_data(of_archive(audits, command))) == first
 
 
 # --- along which coordinates ----------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from cells import InProcess, cell, locate, records, same_numbers, start
+from cells import InProcess, cell, locate, numbers, records, start
 from reproaudit.lab import training
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import Progress
@@ -26,10 +26,6 @@ STEPS: dict[str, Any] = {"steps": 20}
 SLOW: dict[str, Any] = {"steps": 60, "pause": 0.01}
 SEEDS = 3
 TIMEOUT = 120
-
-
-def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
-    return {name: same_numbers(record) for name, record in records(store).items()}
 
 
 def drawn() -> list[float]:

@@ -15,7 +15,6 @@ from cells import cell, locate, same_numbers
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import StoreError
-from reproaudit.records import Record
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellNote, Summary
 from reproaudit.store.records import EMPTY_ROOT, Clock, Partial, RecordManifest, Store
@@ -23,6 +22,7 @@ from reproaudit.store.records import EMPTY_ROOT, Clock, Partial, RecordManifest,
 pytestmark = pytest.mark.usefixtures("measured_here")
 
 DAMAGES = 200
+CELLS = [cell(seed=seed) for seed in range(3)]
 
 
 # --- damaged files ------------------------------------------------------------------------------
@@ -60,8 +60,14 @@ KINDS: list[Callable[[bytes, random.Random], bytes]] = [flip, zero, truncate, ex
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Store:
     store = Store(tmp_path_factory.mktemp("filled"))
-    run_cells([cell(seed=seed) for seed in range(3)], locate, store)
+    run_cells(CELLS, locate, store)
     return store
+
+
+@pytest.fixture
+def copied(filled: Store, tmp_path: Path) -> Store:
+    shutil.copytree(filled.root, tmp_path / "copy")
+    return Store(tmp_path / "copy")
 
 
 def found_damaged(store: Store, path: Path, content: bytes) -> bool:
@@ -87,17 +93,16 @@ def test_every_damage_to_a_record_is_found(filled: Store) -> None:
             assert found_damaged(filled, path, content), (kind.__name__, number)
 
 
-def test_every_swapped_or_replayed_record_is_found(filled: Store, tmp_path: Path) -> None:
-    paths = list(filled.files("toy2020", "quick"))
-    for path in paths:
-        for other in paths:
-            assert found_damaged(filled, path, other.read_bytes()) is (path != other)
-    shutil.copytree(filled.root, tmp_path / "copy")
-    store = Store(tmp_path / "copy")
-    first = next(store.files("toy2020", "quick"))
+def test_every_swapped_or_replayed_record_is_found(copied: Store) -> None:
+    first, *paths = copied.files("toy2020", "quick")
+    for path in (first, *paths):
+        for other in (first, *paths):
+            assert found_damaged(copied, path, other.read_bytes()) is (path != other)
     earlier = first.read_bytes()
-    run_cells([cell(seed=seed) for seed in range(3)], locate, store, fresh=True)
-    assert found_damaged(store, first, earlier)
+    events: list[Any] = []
+    assert run_cells(CELLS, locate, copied, fresh=True, on_event=events.append).completed == 3
+    assert not [event for event in events if isinstance(event, CellNote)], "it is repeated"
+    assert found_damaged(copied, first, earlier)
     (kept,) = first.parent.glob(f"{first.name}.replaced")
     assert kept.read_bytes() == earlier
 
@@ -135,19 +140,16 @@ def test_a_checkpoint_of_another_phase_or_cell_is_found(tmp_path: Path) -> None:
     assert (one.load("y"), other.load("x")) == (b"state", b"state")
 
 
-def test_a_run_names_what_is_damaged_and_measures_it_again(filled: Store, tmp_path: Path) -> None:
-    shutil.copytree(filled.root, tmp_path / "copy")
-    store = Store(tmp_path / "copy")
-    path = next(store.files("toy2020", "quick"))
-    before = store.read(path)
+def test_a_run_names_what_is_damaged_and_measures_it_again(copied: Store) -> None:
+    path = next(copied.files("toy2020", "quick"))
+    before = copied.read(path)
     path.write_bytes(edit(path.read_bytes(), random.Random(1)))
     events: list[Any] = []
-    cells = [cell(seed=seed) for seed in range(3)]
-    summary = run_cells(cells, locate, store, on_event=events.append)
+    summary = run_cells(CELLS, locate, copied, on_event=events.append)
     assert summary == Summary(present=2, completed=1)
     (note,) = [event for event in events if isinstance(event, CellNote)]
     assert note.text.startswith(f"moved an unreadable record to {path}.bad: ")
-    assert same_numbers(store.read(path)) == same_numbers(before)
+    assert same_numbers(copied.read(path)) == same_numbers(before)
 
 
 # --- the manifest -------------------------------------------------------------------------------
@@ -167,10 +169,7 @@ def test_the_manifest_lists_every_record_once(tmp_path: Path) -> None:
 
 
 def test_two_processes_write_one_manifest(tmp_path: Path) -> None:
-    one, other = (
-        RecordManifest(tmp_path / "manifest.log"),
-        RecordManifest(tmp_path / "manifest.log"),
-    )
+    one, other = (RecordManifest(tmp_path / "manifest.log") for _ in range(2))
     for number in range(20):
         (one if number % 3 else other).add(f"path {number}", "d")
     assert one.root() == other.root()
@@ -204,16 +203,11 @@ def test_a_manifest_that_got_shorter_is_read_anew(tmp_path: Path) -> None:
     assert manifest.digests() == {"a": ["1"]}
 
 
-def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(
-    filled: Store, tmp_path: Path
-) -> None:
-    shutil.copytree(filled.root, tmp_path / "copy")
-    store = Store(tmp_path / "copy")
-    lines = store.manifest.file.read_bytes().splitlines(keepends=True)
-    store.manifest.file.write_bytes(b"".join(lines[:-1]))
-    cells = [cell(seed=seed) for seed in range(3)]
-    assert run_cells(cells, locate, store) == Summary(present=3)
-    assert store.manifest.file.read_bytes() == b"".join(lines)
+def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(copied: Store) -> None:
+    lines = copied.manifest.file.read_bytes().splitlines(keepends=True)
+    copied.manifest.file.write_bytes(b"".join(lines[:-1]))
+    assert run_cells(CELLS, locate, copied) == Summary(present=3)
+    assert copied.manifest.file.read_bytes() == b"".join(lines)
 
 
 # --- --fresh ------------------------------------------------------------------------------------
@@ -241,28 +235,17 @@ def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Pat
     cells = [Cell("mine2020", "quick", "e", {"steps": 1}, seed) for seed in (0, 1)]
     run_cells(cells, lambda _paper: module, store)
     root = store.manifest.root()
-    old = {record.seed: record for record in store.records("mine2020", "quick")}
+    old = list(store.records("mine2020", "quick"))
     how: dict[str, Any] = {"fresh": True, "on_event": events.append}
     summary = run_cells(cells, lambda _paper: module, store, **how)
     assert summary == Summary(completed=2)
-    told = [event for event in events if isinstance(event, CellNote)]
-    assert [one.cell for one in told] == cells
-    for one in told:
-        assert "\n  chance: 1 of 1 numbers, by up to " in one.text
-    kept = sorted(store.root.rglob("*.replaced"))
+    notes = [event for event in events if isinstance(event, CellNote)]
+    assert [note.cell for note in notes] == cells
+    assert all("\n  chance: 1 of 1 numbers, by up to " in note.text for note in notes)
+    kept = [json.loads(file.read_bytes()) for file in store.root.rglob("*.replaced")]
     assert len(kept) == 2
-    assert {
-        Record.model_validate_json(json.dumps(json.loads(k.read_bytes())["record"])).seconds
-        for k in kept
-    } == {one.seconds for one in old.values()}
+    assert {replaced["record"]["seconds"] for replaced in kept} == {
+        record.seconds for record in old
+    }
     assert root != store.manifest.root()
     assert {len(digests) for digests in store.manifest.digests().values()} == {2}
-
-
-def test_fresh_says_nothing_of_what_is_repeated(filled: Store, tmp_path: Path) -> None:
-    shutil.copytree(filled.root, tmp_path / "copy")
-    cells = [cell(seed=seed) for seed in range(3)]
-    events: list[Any] = []
-    again = Store(tmp_path / "copy")
-    assert run_cells(cells, locate, again, fresh=True, on_event=events.append).completed == 3
-    assert not [event for event in events if isinstance(event, CellNote)]

@@ -75,11 +75,11 @@ def test_a_change_that_flips_a_claim_fails_the_authors_test(author: pytest.Pytes
     found.assert_outcomes(failed=1, deselected=4)
     found.stdout.fnmatch_lines(
         [
-            "mini.supported: not supported, 0 of 6 *: distance 0.*; 0.1 allowed*",
+            "mini.supported: not supported, 0 of 6 *: 0 of 6: distance 0.*, 0.1 allowed*",
             "  The distance vanishes (supported). (Figure 1)",
             "  outcome: not supported; *",
             "  runs: 0 of 6 *",
-            "  control stays: 0 of 6",
+            "*control: stays, 0 of 6 *",
         ]
     )
     assert "Traceback" not in found.stdout.str()

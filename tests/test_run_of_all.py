@@ -16,7 +16,7 @@ from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
 from reproaudit.service import run as running
-from reproaudit.service.run import How, Papers, cheapest_first, run_and_judge
+from reproaudit.service.run import How, Papers, cheapest_first, run_papers
 from reproaudit.service.workspace import Workspace
 from reproaudit.store.records import Store
 
@@ -53,7 +53,7 @@ def test_each_paper_is_judged_while_the_next_is_still_to_be_run(
         records = len(list(store.records("second", "smoke")))
         seen.append((card.paper.slug, card.records.completed, records))
 
-    ran = run_and_judge(papers, "smoke", How(store, jobs=1), on_card=look)
+    ran = run_papers(papers, "smoke", How(store, jobs=1), on_card=look)
     assert seen == [("first", 7, 0), ("second", 7, 7)]
     assert [card.paper.slug for card in ran.scorecards] == ["first", "second"]
     assert ran.failed == 0
@@ -73,7 +73,7 @@ def test_a_paper_that_cannot_be_judged_stops_no_other(
     seen: list[str] = []
     how = How(Store(tmp_path / "runs"), jobs=1)
     with pytest.raises(StoreError, match="no record"):
-        run_and_judge(papers, "smoke", how, on_card=lambda card: seen.append(card.paper.slug))
+        run_papers(papers, "smoke", how, on_card=lambda card: seen.append(card.paper.slug))
     assert seen == ["second"]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from cells import InProcess, cell, declare, locate, records, same_numbers
+from cells import InProcess, cell, declare, locate, numbers, records
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, TechnicalError, UsageError
@@ -456,8 +456,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     alone = Store(tmp_path / "alone")
     run(alone, *cells[:4])
     parallel = records(store)
-    for key, record in records(alone).items():
-        assert same_numbers(parallel[key]) == same_numbers(record)
+    assert numbers(alone).items() <= numbers(store).items()
     assert parallel["dies", 8].error == (
         "the worker process was killed by signal 9 (SIGKILL); perhaps it ran out of memory"
     )

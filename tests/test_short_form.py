@@ -475,3 +475,44 @@ def test_the_command_prints_a_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert "relative_to: A positive quantity" in printed
     assert run_command(["schema", "reach"]) == 2
     assert "Did you mean 'reaches'?" in capsys.readouterr().err
+
+
+# --- crafted files --------------------------------------------------------------------------------
+
+NAMES = [f"n{number}" for number in range(3000)]
+MANY_VALUES = ", ".join(f"{name}: 1" for name in NAMES)
+BIG = f"{{title: x, settings: [{{from: paper, at: x, values: {{{MANY_VALUES}}}}}]}}"
+CRAFTED = {
+    "arms": ("[one_matrix, next_mode]", f"[{', '.join(NAMES)}]", "RA224"),
+    "chain": (
+        "  strengths:\n",
+        "".join(
+            f"  {name}: {{title: x, settings_of: {other}, measurements_of: {other}}}\n"
+            for name, other in zip(NAMES, [*NAMES[1:], "tree"], strict=True)
+        )
+        + "  strengths:\n",
+        "RA016",
+    ),
+    "copies": (
+        "experiments:\n",
+        f"experiments:\n  big: {BIG}\n"
+        + "".join(f"  {name}: {{title: x, settings_of: big}}\n" for name in NAMES),
+        "RA016",
+    ),
+    "agreeing": (
+        "values: {u0: 0.001, rates: 20}}",
+        f"values: {{u0: 0.001, rates: 20}}, also_stated: [{'{from: code, at: x}, ' * 3000}]}}",
+        "",
+    ),
+}
+"""What is replaced in the audit by what, and a rule that it breaks."""
+
+
+@pytest.mark.parametrize("name", CRAFTED)
+def test_crafted_files_are_read_or_refused_soon(name: str) -> None:
+    old, new, broken = CRAFTED[name]
+    assert old in SAXE
+    began = time.process_time()
+    found = read_audit("saxe2014.yaml", SAXE.replace(old, new, 1))[1]
+    assert time.process_time() - began < 6.0
+    assert broken in {fault.rule for fault in found} | {""}

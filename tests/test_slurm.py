@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cells import InProcess, cell, locate, records, same_numbers
+from cells import InProcess, cell, locate, namesake, numbers, records
 from reproaudit.run.cells import Anew, plan_jobs, run_cells
 from reproaudit.run.events import CellFinished, CellNote, Event, Summary
 from reproaudit.run.executors import blocks, slurm
@@ -33,10 +33,6 @@ def run(store: Store, *wanted: Any, cells: int = 2, **how: Any) -> Summary:
     anew = Anew.now(store) if how.pop("fresh", False) else None
     executor = SlurmBlocks(engine, store, 1, NO_LIMITS, anew, leave=False)
     return run_cells(wanted, locate, store, executor=executor, fresh=anew or False, **how)
-
-
-def numbers(store: Store) -> dict[tuple[str, int], dict[str, Any]]:
-    return {name: same_numbers(record) for name, record in records(store).items()}
 
 
 def test_the_same_bits_as_here_and_what_failed_is_counted(tmp_path: Path) -> None:
@@ -108,6 +104,16 @@ def test_cells_are_left_to_the_queue(tmp_path: Path) -> None:
     for job in executor._submitted:
         job.result()
     assert {seed for _, seed in records(store)} == {0, 1}
+
+
+@pytest.mark.process
+def test_a_job_imports_nothing_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = namesake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run(Store(tmp_path / "runs"), cell()).completed == 1
+    assert not imported.exists()
 
 
 # --- blocks -------------------------------------------------------------------------------------

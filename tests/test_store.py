@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cells import cell, unreadable
-from reproaudit.cell import Cell
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.files import set_aside, sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.store import records as store_module
-from reproaudit.store.code import fingerprint_of
-from reproaudit.store.records import Clock, Store, open_record
+from reproaudit.store.code import cell_of, fingerprint_of
+from reproaudit.store.records import Clock, KeptRecord, Store, open_record
 
 ENVIRONMENT = Environment(
     python="3.11", platform="Linux", device="cpu", threads=1, packages={"numpy": "2.0"}
@@ -50,16 +50,18 @@ def record(seed: int = 0, **changes: Any) -> Record:
     return made.model_copy(update={"fingerprint": fingerprint_of(made)})
 
 
-def cell_of(one: Record) -> Cell:
-    return Cell(one.paper, one.tier, one.experiment, one.settings, one.seed)
-
-
 NAME = record().fingerprint
 CELL = cell_of(record())
 
 
 def place(store: Store) -> Path:
     return store.path(CELL, NAME)
+
+
+def kept_in(store: Store) -> KeptRecord:
+    kept = store.kept(place(store))
+    assert kept is not None
+    return kept
 
 
 finite = st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)
@@ -101,10 +103,9 @@ def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_pa
     new = json.loads(place(store).read_bytes())["record"]
     assert "rules" not in new
     body = json.dumps({**new, "rules": {"toy2020.falls": "abc"}}).encode()
-    place(store).write_bytes(b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body))
-    found, digest = open_record(place(store), place(store).read_bytes())
+    read, digest = open_record(place(store), sealed(body))
     assert digest == sha256(body)
-    assert found.model_dump_json() == record().model_dump_json()
+    assert read.model_dump_json() == record().model_dump_json()
 
 
 @settings(max_examples=60)
@@ -137,22 +138,15 @@ def test_a_record_comes_back_as_it_was_written(
         np.testing.assert_array_equal(read.measurements.series[name].values, one.values)
 
 
-def test_a_cell_without_a_record_is_not_found(tmp_path: Path) -> None:
-    store = Store(tmp_path / "absent")
-    assert store.find(CELL, NAME) is None
-    assert list(store.records("toy2020", "quick")) == []
-    assert not (tmp_path / "absent").exists()
-
-
 def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write(record(status=CellStatus.FAILED, error="out of luck"))
-    assert store.find(CELL, NAME) is None
-    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.FAILED]
-    store.write(record())
-    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
-    store.write(record(status=CellStatus.FAILED, error="a later, forced run"))
-    assert [one.status for one in store.records("toy2020", "quick")] == [CellStatus.COMPLETED]
+    store = Store(tmp_path / "runs")
+    failed = {"status": CellStatus.FAILED, "error": "out of luck"}
+    assert list(store.records("toy2020", "quick")) == []
+    assert not store.root.exists()
+    for changes, status in ((failed, "failed"), ({}, "completed"), (failed, "completed")):
+        store.write(record(**changes))
+        assert [kept.status for kept in store.records("toy2020", "quick")] == [status]
+        assert (store.find(CELL, NAME) is None) == (status == "failed")
 
 
 def sealed(body: bytes) -> bytes:
@@ -211,13 +205,12 @@ def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kin
 def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.write(record())
-    kept = []
     for text in ("first", "second"):
         place(store).write_text(text)
         aside = set_aside(place(store))
         assert aside is not None
-        kept.append(aside)
-    assert [one.read_text() for one in kept] == ["first", "second"]
+        assert aside.read_text() == text
+    assert len(list(tmp_path.rglob("*.bad*"))) == 2
     assert set_aside(place(store)) is None
     assert unreadable(store) == []
 
@@ -367,10 +360,7 @@ def test_only_a_file_system_without_folder_syncs_is_forgiven(
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", fail_on_folders)
-    if fails:
-        with pytest.raises(TechnicalError):
-            Store(tmp_path).write(record())
-    else:
+    with pytest.raises(TechnicalError) if fails else nullcontext():
         Store(tmp_path).write(record())
 
 
@@ -426,13 +416,10 @@ def test_a_kill_between_the_two_writings_condemns_no_record(
     place(writer).unlink() if has_listed else shutil.rmtree(tmp_path)
     killed_before_its_line(writer, record(seconds=2.0))
     store = Store(tmp_path)
-    kept = store.kept(place(store))
-    assert kept is not None
+    kept = kept_in(store)
     assert (kept.record.seconds, kept.is_listed) == (2.0, False)
     store.enlist(kept)
-    again = store.kept(place(store))
-    assert again is not None
-    assert again.is_listed
+    assert kept_in(store).is_listed
 
 
 def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
@@ -442,9 +429,7 @@ def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
     store.write(record())
     earlier = place(store).read_bytes()
     killed_before_its_line(store, record(seconds=2.0))
-    kept = store.kept(place(store))
-    assert kept is not None
-    store.enlist(kept)
+    store.enlist(kept_in(store))
     place(store).write_bytes(earlier)
     with pytest.raises(StoreError, match="an earlier record, put back; the manifest lists one"):
         store.find(CELL, NAME)
@@ -453,14 +438,11 @@ def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
 def test_a_late_enlisting_does_not_hide_a_later_record(tmp_path: Path) -> None:
     store = Store(tmp_path)
     killed_before_its_line(store, record())
-    kept = store.kept(place(store))
-    assert kept is not None
+    kept = kept_in(store)
     store.manifest.add(store.listed_as(place(store)), kept.digest)  # by whoever wrote it
     store.write(record(seconds=2.0))
     store.enlist(kept)
-    found = store.find(CELL, NAME)
-    assert found is not None
-    assert found.seconds == 2.0
+    assert kept_in(store).record.seconds == 2.0
 
 
 @pytest.mark.parametrize("before", ["open_regular", "read_regular", "open_record"])
@@ -480,6 +462,4 @@ def test_reading_refuses_nothing_that_is_written_meanwhile(
         return step(*arguments)
 
     monkeypatch.setattr(store_module, before, meanwhile)
-    found = reader.find(CELL, NAME)
-    assert found is not None
-    assert found.seconds == (1.5 if before == "open_record" else 2.0)
+    assert kept_in(reader).record.seconds == (1.5 if before == "open_record" else 2.0)

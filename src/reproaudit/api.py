@@ -118,8 +118,8 @@ def find_faults(paper: Path | str, audits: Folder | None = None) -> list[Fault]:
 def _workspace(
     audits: Folder | None, store: Folder = "runs", reports: Folder | None = None
 ) -> Workspace:
-    audits_folder, pages = (None if one is None else Path(one) for one in (audits, reports))
-    return Workspace(audits_folder, Path(store), pages)
+    audits_folder = None if audits is None else Path(audits)
+    return Workspace(audits_folder, Path(store), None if reports is None else Path(reports))
 
 
 def _named(paper: PaperRef) -> Audit | Path | str:

@@ -60,7 +60,7 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list | tuple):
-        return [_canonical(one) for one in value]
+        return [_canonical(element) for element in value]
     return value
 
 
@@ -106,16 +106,16 @@ def repeated(values: Iterable[SettingValue]) -> Iterator[int]:
     """Yield the positions of values that came before."""
     seen: set[Hashable] = set()
     for i, value in enumerate(values):
-        if (one := _key(value)) in seen:
+        if (key := _key(value)) in seen:
             yield i
-        seen.add(one)
+        seen.add(key)
 
 
 def fits(value: SettingValue, model: SettingValue) -> bool:
     """Tell whether a value has the model's type; a whole number may stand for a decimal one."""
     if isinstance(model, tuple) and isinstance(value, tuple):
-        allowed = {kind for one in model for kind in _types(one)}
-        return not model or all(type(one) in allowed for one in value)
+        allowed = {kind for element in model for kind in _types(element)}
+        return not model or all(type(element) in allowed for element in value)
     return type(value) in _types(model)
 
 

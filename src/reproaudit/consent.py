@@ -67,9 +67,9 @@ def _with_folder(file: Path, files: Sequence[Path], folder: Path) -> ForeignCode
     """A file of a folder, with a hash over all Python files there."""
     whole = hashlib.sha256()
     with _readable():
-        for one in files:
-            content = hashlib.sha256(one.read_bytes()).hexdigest()
-            whole.update(f"{content}  {one.relative_to(folder).as_posix()}\n".encode())
+        for source in files:
+            content = hashlib.sha256(source.read_bytes()).hexdigest()
+            whole.update(f"{content}  {source.relative_to(folder).as_posix()}\n".encode())
     others = len(files) - 1
     more = f" with {others} other Python file{'s'[: others > 1]} beside it" * (others > 0)
     return ForeignCode(file, whole.hexdigest(), f"{file}{more}")

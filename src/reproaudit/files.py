@@ -216,6 +216,11 @@ def awaited(file: Path) -> str:
     )
 
 
+def same_place(a: Path, b: Path) -> bool:
+    """Tell whether two paths lead to one place, through whatever links."""
+    return a.resolve() == b.resolve()
+
+
 def free_name(path: Path, word: str) -> Path:
     """The first of the names ``<path>.<word>``, ``<path>.<word>1`` and so on that is unused."""
     number = 0
@@ -242,13 +247,8 @@ def sha256(data: bytes) -> str:
 
 
 _SCRATCH = "reproaudit-held-"
-"""Begins the names of folders whose lock is a file within: an earlier version locked folders, and
-removes those of its own name that it can lock."""
-
-
-def report_folder(given: Path | None, store: Path) -> Path:
-    """The folder of reports: the given one, else ``reports`` beside the folder of records."""
-    return store.parent / "reports" if given is None else given
+"""Begins the names of these folders; not as in an earlier version, which locked folders themselves
+and removes those of its own name that it can lock."""
 
 
 @contextmanager
@@ -293,9 +293,8 @@ def new_folder(folder: Path, remedy: str, replaces: str | None = None) -> Iterat
 def scratch_folder() -> Iterator[Path]:
     """Gives an empty folder among the system's temporary files, and removes it in the end.
 
-    A lock beside it is held for so long, and the system ends a lock with its process. So those that
-    are free were left by processes that were killed; they are removed here, if they are this
-    user's.
+    A lock beside it is held until then, or until its process ends. A folder whose lock is free was
+    left by a process that was killed; such folders are removed here, if they are this user's.
     """
     for left in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
         with suppress(OSError):

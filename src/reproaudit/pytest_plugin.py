@@ -19,10 +19,12 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from glob import glob
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.report.claims import ClaimText
+    from reproaudit.report.parts import Part
     from reproaudit.service.notebook import PaperScorecard
 
 MARK = "reproaudit"
@@ -119,11 +121,11 @@ class ClaimTests:
 
     @cached_property
     def _measured(self) -> dict[str, Path]:
-        """The folder with the measurements of each paper that has one."""
         from reproaudit.intake.manifest import submission_folders
 
-        found = [one for p in self.paths for one in (sorted(p.iterdir()) if p.is_dir() else [p])]
-        slugs = [file.stem for file in found if _AUDIT_NAME.fullmatch(file.name)]
+        folders = [sorted(path.iterdir()) if path.is_dir() else [path] for path in self.paths]
+        files = chain.from_iterable(folders)
+        slugs = [file.stem for file in files if _AUDIT_NAME.fullmatch(file.name)]
         return submission_folders(self.measurements, slugs)
 
 
@@ -137,19 +139,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options, and the settings in pytest's configuration that stand for them."""
     group = parser.getgroup("reproaudit", "claims of papers as tests")
 
-    def several(*names: str, metavar: str, about: str) -> None:
+    measurements = ("--reproaudit-measurements", "--measurements")
+    for names, metavar, about in (
+        (("--reproaudit",), "PATH", "an audit, or a folder of audits, to test; with ="),
+        (measurements, "DIR", "judge the measurements in this folder (docs/measurements.md)"),
+    ):
         text = f"{about}; may be repeated"
         group.addoption(*names, action="append", default=[], metavar=metavar, help=text)
-
-    several(
-        "--reproaudit", metavar="PATH", about="an audit, or a folder of audits, to test; with ="
-    )
-    several(
-        "--reproaudit-measurements",
-        "--measurements",
-        metavar="DIR",
-        about="judge the measurements in this folder (docs/measurements.md)",
-    )
     for name, metavar, about in (
         ("store", "DIR", "judge the records of this store (runs)"),
         ("tier", "TIER", "the tier of the records: smoke, quick or paper"),
@@ -172,7 +168,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _named(config: pytest.Config, options: Namespace) -> tuple[list[Path], list[Path]]:
     """The audits that the command line names; and these, or else those of the configuration."""
-    given = [config.invocation_params.dir / one for one in options.reproaudit]
+    given = [config.invocation_params.dir / path for path in options.reproaudit]
     return given, given or list(config.getini("reproaudit"))
 
 
@@ -186,10 +182,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     from reproaudit.errors import AuditError
 
     trust = _is_trusted(early_config, options)
-    found = [*_configuration(early_config, options, folders)]
-    found += () if options.noconftest else _conftests(early_config, options, folders)
+    foreign = [*_configuration(early_config, options, folders)]
+    foreign += () if options.noconftest else _conftests(early_config, options, folders)
     try:
-        for file, folder in found:
+        for file, folder in foreign:
             _require_consent(file, folder, trust)
     except AuditError as error:
         raise pytest.UsageError(f"reproaudit: {error}") from error
@@ -236,13 +232,15 @@ def _conftests(
 ) -> Iterator[tuple[Path, Path]]:
     """The conftests that pytest loads first, each with the folder of audits around it."""
     here = config.invocation_params.dir
-    named = [here / one.split("::")[0] for one in options.file_or_dir]
+    named = [here / argument.split("::")[0] for argument in options.file_or_dir]
     usual = [
-        one for path in config.getini("testpaths") for one in glob(str(config.rootpath / path))
+        Path(place)
+        for path in config.getini("testpaths")
+        for place in glob(str(config.rootpath / path))
     ]
-    anchors = [here, *folders, *named, *map(Path, usual)]
-    near = [one for anchor in anchors for one in (anchor, *anchor.glob("test*"))]
-    for place in dict.fromkeys(above for one in near for above in (one, *one.parents)):
+    anchors = [here, *folders, *named, *usual]
+    near = [place for anchor in anchors for place in (anchor, *anchor.glob("test*"))]
+    for place in dict.fromkeys(above for start in near for above in (start, *start.parents)):
         folder = _folder_around(place, folders)
         if folder is not None and (place / "conftest.py").is_file():
             yield place / "conftest.py", folder
@@ -253,7 +251,7 @@ def _folders_of(paths: Sequence[Path]) -> list[Path]:
 
 
 def _folder_around(place: Path, folders: Sequence[Path]) -> Path | None:
-    """The folder, of some, that a place lies in by its name or by where its links lead."""
+    """The folder that a place lies in, by its name or by where its links lead; None if in none."""
     names = (Path(os.path.abspath(place)), place.resolve())
     return next(
         (
@@ -277,7 +275,7 @@ def pytest_configure(config: pytest.Config) -> None:
     from reproaudit.errors import UsageError
     from reproaudit.service.notebook import DEFAULT_FAIL_ON, known_outcomes
 
-    folders = [here / one for one in config.getoption("reproaudit_measurements")]
+    folders = [here / path for path in config.getoption("reproaudit_measurements")]
     folders = folders or list(config.getini("reproaudit_measurements"))
     for path in (*paths, *folders):
         if not path.exists():
@@ -325,11 +323,12 @@ def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -
         return
     if chosen and not given:
         return
-    named = [(config.invocation_params.dir / one.split("::")[0]).resolve() for one in config.args]
+    here = config.invocation_params.dir
+    named = [(here / argument.split("::")[0]).resolve() for argument in config.args]
     for path in paths:
         place = path.resolve()
-        inside = any(one.is_relative_to(place) for one in named)
-        around = any(place.is_relative_to(one) for one in named)
+        inside = any(argument.is_relative_to(place) for argument in named)
+        around = any(place.is_relative_to(argument) for argument in named)
         if not inside and not around:
             config.args.append(str(path))
 
@@ -408,7 +407,7 @@ class AuditFile(pytest.File):
         except SpecError as error:
             raise self.CollectError(str(error)) from error
         lines = self.path.read_text(encoding="utf-8").splitlines()
-        for claim in (one for one in audit.claims if not one.ours):
+        for claim in (claim for claim in audit.claims if not claim.ours):
             stated = re.compile(rf"\bid:\s*[\"']?{re.escape(claim.id)}[\"']?\s*(,|\}}|#|$)")
             line = next((n for n, text in enumerate(lines) if stated.search(text)), 0)
             yield ClaimItem.from_parent(self, name=claim.id, line=line)
@@ -437,9 +436,9 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
+        from reproaudit.formats.outcomes import look
         from reproaudit.formats.verdict import Outcome
-        from reproaudit.report.outline import claim_details
-        from reproaudit.report.words import look
+        from reproaudit.report.rows import claim_details
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"
@@ -449,8 +448,8 @@ class ClaimItem(pytest.Item):
             return
         claim = self._card.told(self.name)
         if claim.answer.outcome in self._state.fail_on:
-            said = f"{self.name}: {_words(claim)}"
-            pytest.fail("\n  ".join([said, *claim_details(claim)]), pytrace=False)
+            lines = [f"{self.name}: {_words(claim)}", *claim_details(claim)]
+            pytest.fail("\n  ".join(lines), pytrace=False)
         if look(claim.answer.outcome).test != "passed":
             _skip(_words(claim))
         if claim.answer.outcome is Outcome.DEPENDS:
@@ -475,14 +474,14 @@ def _skip(reason: str) -> None:
     raise pytest.skip.Exception(reason, _use_item_location=True)
 
 
-def _words(claim: ClaimText) -> str:
-    from reproaudit.report.outline import certainty_words, runs_words
+def _words(claim: Part) -> str:
+    from reproaudit.report.parts import certainty
 
-    said = f"{claim.answer.outcome}, {runs_words(claim)}: {claim.effect}"
-    return f"{said}; {certainty_words(claim)}"
+    answer = f"{claim.answer.outcome}, {claim.words.runs}: {claim.line.text}"
+    return f"{answer}; {certainty(claim)}"
 
 
-def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
+def _properties(claim: Part) -> Iterator[tuple[str, str]]:
     from reproaudit.service.notebook import claim_cells
 
     names = ("claim", "outcome", "certainty", "runs", "effect")
@@ -495,16 +494,16 @@ def _properties(claim: ClaimText) -> Iterator[tuple[str, str]]:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Names the claims that passed and hang on a choice."""
-    said = [
+    dependent = [
         text
         for report in terminalreporter.stats.get("passed", [])
         for title, text in report.sections
         if title == "Captured claim call"
     ]
-    if said:
+    if dependent:
         terminalreporter.section("claims that depend on a choice")
-        for one in said:
-            terminalreporter.write_line(one)
+        for text in dependent:
+            terminalreporter.write_line(text)
 
 
 @pytest.hookimpl(trylast=True)
@@ -531,19 +530,19 @@ class _Summary:
             return
         if report.when == "teardown":
             return
-        found = dict(report.user_properties)
-        cells = [str(found.get(PREFIX + name, "")) for name in ("outcome", "certainty", "runs")]
-        said = str(found.get(f"{PREFIX}effect", "")) or _first_line(report)
+        properties = dict(report.user_properties)
+        shown = ("outcome", "certainty", "runs", "effect")
+        *cells, effect = (str(properties.get(PREFIX + name, "")) for name in shown)
         outcome = "error" if report.failed and report.when != "call" else report.outcome
-        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, said)
+        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, effect or _first_line(report))
 
     def pytest_sessionfinish(self) -> None:
         from reproaudit.service.notebook import claims_table
 
         columns = ("Claim", "Test", "Outcome", "Certainty", "Runs", "Effect against bound")
-        counts = [row[1] for row in self._rows.values()]
-        told = ", ".join(f"{counts.count(one)} {one}" for one in dict.fromkeys(sorted(counts)))
-        text = claims_table(f"Claims: {told or 'none tested'}", columns, [*self._rows.values()])
+        counts = Counter(row[1] for row in self._rows.values())
+        words = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        text = claims_table(f"Claims: {words or 'none tested'}", columns, [*self._rows.values()])
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(f"{text}\n")

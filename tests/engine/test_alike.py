@@ -17,7 +17,7 @@ from reproaudit.cell import Cell
 from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, ReasonKind, Unlike
 from reproaudit.records import Measurements, Origin, Record, Series
-from reproaudit.report.words import Context, words
+from reproaudit.scorecard.words import Context, words
 
 ELSEWHERE = Origin(who="they", source="a log", framework="theirs", made=date(2026, 1, 2))
 PAPER = {"from": "paper"}

@@ -15,9 +15,7 @@ from reproaudit.audit.seeds import CLAIM, rule
 from reproaudit.cell import Cell
 from reproaudit.formats.verdict import Outcome, ReasonKind
 from reproaudit.records import Record
-from reproaudit.report.choices import choices_of
-from reproaudit.report.claims import texts_of
-from reproaudit.report.outline import facts, settings
+from reproaudit.report.making import settings
 
 READ = {"value": 0.03, "source": "authors_code", "locator": "train.py"}
 GUESS = {"source": "assumption", "why": "Small.", "alternatives": [2.0]}
@@ -116,10 +114,10 @@ def test_a_value_that_the_claim_sets_is_no_smaller_scale() -> None:
 def test_a_page_says_what_a_claim_sets() -> None:
     audit = audit_with({"steps": 20, "pause": 0.0})
     card = card_of(audit, under(audit))
-    (text,) = texts_of(card)
-    assert facts(text)[0] == ("Run with", "steps 20, pause 0.")
+    (words,) = card.answers
+    assert words.facts[0] == ("Run with", "steps 20, pause 0.")
     assert settings(card)[-2:] == [
         "steps = 20 (of mini.own alone)",
         "pause = 0 (of mini.own alone)",
     ]
-    assert [choice.setting for choice in choices_of(card)] == ["level"]
+    assert [value.setting for value in card.tried] == ["level"]

@@ -31,7 +31,7 @@ from reproaudit.judge import index_records
 from reproaudit.judge.decisions import all_of
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.report.words import Context, typical_words, words
+from reproaudit.scorecard.words import Context, typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 

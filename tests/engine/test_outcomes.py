@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproaudit.report.claims import ClaimText
 
 from bundles import (
     AGAINST_LOW,
@@ -27,7 +28,6 @@ from reproaudit.audit.arms import Role
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Level, Outcome, Specificity, Varied
 from reproaudit.judge import History
 from reproaudit.records import CellStatus, Measurements, Origin, Series
-from reproaudit.report.claims import ClaimText
 
 SUPPORTED, PARTLY, DEPENDS = Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS
 NOT_SUPPORTED, UNDECIDED = Outcome.NOT_SUPPORTED, Outcome.UNDECIDED

@@ -43,7 +43,6 @@ from reproaudit.declarations import (
 )
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Estimate, Outcome
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.report.claims import texts_of
 from synthetic import OURS, PAPER, check
 from test_loading import TEXT, faults_in
 
@@ -368,11 +367,10 @@ def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
 def test_a_page_says_what_is_a_limit() -> None:
     audit = claim_of({**FASTER, "at_most": 100, **PAPER})
     card = card_of(audit, make_records(audit, "quick", ending_at(0.02, 0.8)), "quick")
-    (text,) = texts_of(card)
-    said = "step at which 0.5 is passed by distance 2.0, worst run at least 40; 100 allowed"
-    assert text.effect == said
-    why = [text.why(reason) for reason in text.answer.reasons]
-    assert why == ["the log ends before distance passed its level in 2 of 5"]
+    row = card.rows[0]
+    assert row.says == "step at which 0.5 is passed by distance 2.0"
+    assert (row.farthest_words, row.bound_words) == ("at least 40", "100 allowed")
+    assert card.answers[0].certainty == ("the log ends before distance passed its level in 2 of 5",)
 
 
 def test_a_page_says_that_a_run_does_not_tell() -> None:
@@ -381,10 +379,8 @@ def test_a_page_says_that_a_run_does_not_tell() -> None:
     measured = Measurements(scalars={"final": 0.2}, series={"distance": few})
     records = make_records(audit, "quick", lambda cell: make_record(cell, measured))
     card = card_of(audit, records, "quick")
-    (text,) = texts_of(card)
-    assert {run.void for run in text.answer.base.runs} == {Void.FEW_OBSERVED}
-    why = [text.why(reason) for reason in text.answer.reasons]
-    assert why == ["too few observations of distance in 5 of 5"]
+    assert {run.void for run in card.claims[0].base.runs} == {Void.FEW_OBSERVED}
+    assert card.answers[0].certainty == ("too few observations of distance in 5 of 5",)
 
 
 def test_a_run_that_is_too_late_for_certain_says_no() -> None:
@@ -409,7 +405,8 @@ def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
     found = judged(bounded, 0.8)
     assert found.base.estimates[0].limit.relaxed().at == 60
     figure = card_of(bounded, make_records(bounded, "quick"), "quick").figures["mini.timed"]
-    assert (figure.measurement, figure.bound) == ("distance", None)
+    assert (figure.title, figure.accepted) == ("distance", None)
+    assert [(level.at, level.is_bound) for level in figure.levels] == [(0.5, False)]
 
 
 def test_there_is_no_mean_of_limits() -> None:

@@ -17,7 +17,9 @@ from jaxtyping import TypeCheckError, jaxtyped
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from reproaudit.audit.loading import load_audit
+from reproaudit.audit.arms import arms_of, runs_of
+from reproaudit.audit.loading import load_audit, read_audit
+from reproaudit.audit.model import TIERS
 from reproaudit.errors import SpecError
 from reproaudit.lab import Measurements, Series
 from reproaudit.lab.settings import build_settings
@@ -601,3 +603,19 @@ def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
         alone = EXPERIMENTS[experiment].measure(s, MemorySession())
     with threadpool_limits(2):
         assert same(alone, EXPERIMENTS[experiment].measure(s, MemorySession()))
+
+
+# ------------------------------------------------------------------------------------- the audit
+
+
+def test_the_claim_on_width_has_one_size_at_every_tier() -> None:
+    """And its control has as many runs as its own arm; other arms of its experiment have one."""
+    assert read_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")[1] == []
+    (claim,) = (one for one in AUDIT.claims if one.id == "wang2024.width")
+    arms = {arm.name: arm for arm in arms_of(AUDIT, claim)}
+    for tier in TIERS:
+        for name, width in (("own", 5), ("first_layer_of_25_td", 500)):
+            s = build_settings(EXPERIMENTS["wide_net"].settings, arms[name].settings(AUDIT, tier))
+            assert s.net_sizes == (40, width, 1), tier
+    assert runs_of(AUDIT, claim, arms["first_layer_of_25_td"], "paper") == 10
+    assert runs_of(AUDIT, claim, arms["first_layer_of_td"], "paper") == 1

@@ -15,7 +15,6 @@ from reproaudit.errors import UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
-from reproaudit.report.screen import verdict
 
 ORCID = "0000-0002-1825-0097"
 
@@ -38,7 +37,7 @@ def test_a_crate_describes_each_of_its_files(tmp_path: Path) -> None:
     assert {one["@id"] for one in entities["./"]["hasPart"]} == files.keys()
     for name, content in files.items():
         assert entities[name]["sha256"] == hashlib.sha256(content).hexdigest()
-    assert verdict(make_scorecard())[0] in entities["./"]["description"]
+    assert make_scorecard().head.verdict[0] in entities["./"]["description"]
     with pytest.raises(UsageError, match="--license: found 'MIT'; expected an address"):
         files_of(tmp_path, "ro-crate", license_url="MIT")
 
@@ -103,16 +102,10 @@ def test_a_letter_asks_what_answers_hang_on() -> None:
         claims=[claim("mini", "one", main=True, readings=["level"])], settings=settings
     )
     text = letter(card)
-    assert "The main claim holds with level 0.02 (paper) and not with level 0.5 (code)" in text
-    assert (
-        "1. Level: 0.02 (paper) or 0.5 (code)?\n   - level: 0.5: one 0 of 6 (as run 6 of 6)" in text
-    )
-
-
-def test_a_guess_without_another_value_is_asked_for_alone() -> None:
-    guess = {"value": 0.02, "source": "assumption", "why": "not stated", "only_reading": "A toy."}
-    card = make_scorecard(claims=[claim("mini", "one", main=True)], settings={"level": guess})
-    assert letter(card).rstrip().endswith("- level: 0.02 (guessed)")
+    assert " ".join(card.head.verdict) in text
+    (question,) = card.head.questions
+    assert f"1. {question.text}\n   - {question.evidence[0]}" in text
+    assert f"⇄ **Main: the distance vanishes**: {card.head.claims[0].text}" in text
 
 
 def test_a_letter_without_questions_says_so() -> None:

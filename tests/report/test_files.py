@@ -32,7 +32,8 @@ def test_a_scorecard_that_was_read_writes_the_same_bytes(tmp_path: Path) -> None
     again = {path.name: path.read_bytes() for path in write_report(read, tmp_path / "two")}
     assert again == first
     data = json.loads(first["scorecard.json"])
-    assert data["schema_version"] == 4
+    assert [*data][:5] == ["schema_version", "slug", "tier", "head", "rows"]
+    assert data["schema_version"] == 5
     (bound,) = data["audit"]["claims"][0]["headline"]
     assert (bound["from"], "origin" in bound, "standard" in bound) == ("paper", False, False)
 
@@ -85,7 +86,7 @@ def test_what_a_page_quotes_is_no_markup() -> None:
     inline = [token for block in parser.parse(text) for token in (block, *(block.children or ()))]
     assert {one.type for one in inline}.isdisjoint({"image", "html_inline", "html_block", "fence"})
     links = {str(one.attrs["href"]) for one in inline if one.type == "link_open"}
-    assert links == {f"#{claim.name}" for claim in card.claims}
+    assert links == {"scorecard.json", *(f"#{claim.name}" for claim in card.claims)}
     assert "://" not in text, "some readers make links of bare addresses"
     widths = {row.count("</td>") for row in parser.render(text).split("</tr>") if "<td" in row}
     assert widths <= {3, 4}, "a row of each table has as many cells as its head"
@@ -97,11 +98,11 @@ def test_no_cell_of_the_register_is_a_formula(begins: str) -> None:
     origin = Origin(who=who, source="a table", framework="f", made=date(2026, 1, 2))
     card = make_scorecard().model_copy(update={"origin": origin})
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    claim = paper.claims[0].model_copy(update={"phrase": f"{begins}1+1"})
+    claim = paper.claims[0].model_copy(update={"text": f"{begins}1+1"})
     found = register_csv([paper.model_copy(update={"claims": (claim,)})])
     (_, row) = csv.reader(io.StringIO(found))
     assert [cell[:1] for cell in row[-2:]] == ["'", "'"]
-    assert row[4:6] == [str(claim.yes), str(claim.n)]
+    assert row[5:7] == [str(claim.yes), str(claim.n)]
 
 
 def figure_of(data: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +116,7 @@ def guessed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 MISSTATED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "no lines": (lambda d: figure_of(d).update(lines=[]), r"line of what was trained"),
+    "no lines": (lambda d: figure_of(d).update(lines=[]), r"lines: .*at least 1"),
     "no runs": (lambda d: figure_of(d)["lines"][0].update(runs=[]), r"runs: .*at least 1"),
     "a run cut short": (lambda d: figure_of(d)["lines"][0]["runs"][0].pop(), "a number of each"),
     "an endless axis": (
@@ -124,7 +125,10 @@ MISSTATED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         ),
         "finite distance",
     ),
-    "an infinite bound": (lambda d: figure_of(d).update(bound=1e999), "finite numbers"),
+    "an infinite bound": (
+        lambda d: figure_of(d)["levels"][0].update(at=1e999),
+        "finite numbers",
+    ),
     "a figure of nothing": (
         lambda d: d["figures"].update(other=figure_of(d)),
         "a figure of the unknown claim 'other'",

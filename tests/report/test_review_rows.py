@@ -22,6 +22,7 @@ from reproaudit.audit.review import (
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.report.reviews import decisions, note_words, opinions
+from reproaudit.scorecard.answers import with_reviews
 
 DAY = date(2026, 11, 26)
 EARLIER = date(2026, 11, 2)
@@ -104,8 +105,9 @@ def test_a_note_is_stale_once_a_sentence_or_a_bound_of_a_claim_is_another(
 
 def test_a_note_is_stale_once_an_answer_has_changed() -> None:
     note = Note(reviewer="R1", text="So.", answers=make_scorecard().answers_digest, as_of=DAY)
-    card = reviewed(note=note)
-    assert note_words(card, note) == "opinion of R1, 2026-11-26"
+    card = with_reviews(make_scorecard(), Reviews(note=note))
+    assert card.head.note is not None
+    assert note_words(card.head.note) == "opinion of R1, 2026-11-26"
     first = card.claims[0]
     runs = first.base.runs[1:]
     for changed in (
@@ -113,4 +115,6 @@ def test_a_note_is_stale_once_an_answer_has_changed() -> None:
         first.model_copy(update={"base": first.base.model_copy(update={"runs": runs})}),
     ):
         other = card.model_copy(update={"claims": (changed, *card.claims[1:])})
-        assert note_words(other, note).endswith("; claims or answers have changed since")
+        stale = with_reviews(other, card.reviews).head.note
+        assert stale is not None
+        assert note_words(stale).endswith("; claims or answers have changed since")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from reproaudit.audit import REVIEW_FILE, RUN_FILE, SHORT_FILE
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.files import same_place
 
 if TYPE_CHECKING:  # what only finds papers starts without the models of an audit
     from reproaudit.audit.model import Audit
@@ -49,12 +50,12 @@ def _shipped(name: str) -> Path:
 
 def is_shipped(audit_file: Path) -> bool:
     """Tell whether an audit is one of the shipped ones."""
-    return audit_file.parent.resolve() == shipped_audits().resolve()
+    return same_place(audit_file.parent, shipped_audits())
 
 
 def is_installed(audit_file: Path) -> bool:
     """Tell whether an audit lies inside the installed package, not in a checkout or a folder."""
-    return audit_file.parent.resolve() == (PACKAGE / "audits").resolve()
+    return same_place(audit_file.parent, PACKAGE / "audits")
 
 
 @dataclass(frozen=True)

@@ -101,9 +101,9 @@ class Document:
         """Return the place in the file that a place in the data comes from: the same."""
         return loc
 
-    def follows(self, loc: Loc, faulty: Collection[Loc]) -> bool:  # noqa: ARG002
-        """Tell whether what is wrong at a place follows from faults below it: here never."""
-        return False
+    def above(self, faulty: Collection[Loc]) -> Collection[Loc]:  # noqa: ARG002
+        """Return the places at which what is wrong follows from faults below them: here none."""
+        return ()
 
     def sound(self, faulty: Collection[Loc]) -> Document | None:  # noqa: ARG002
         """Return the document without the entries at fault; None if that cannot be told."""

@@ -153,13 +153,13 @@ def _expanded(document: Document, faults: Faults) -> Document:
     """Return a document in the short form as one of schema 2; keep what is wrong with it."""
     from reproaudit.audit.short.expansion import expanded
     from reproaudit.audit.short.forms import ShortAudit
-    from reproaudit.audit.short.refusals import in_short
+    from reproaudit.audit.short.refusals import in_short, is_missed
 
     long = expanded(document)
     _, refusals = _validate(ShortAudit, document.data)
-    _take_new(in_short(refusals, document.data), document, faults)
-    refused = faults.locs
-    _take_new((fault for fault in long.found if not long.misses(fault, refused)), document, faults)
+    _take_new(in_short(refusals, document), document, faults)
+    above = long.above(faults.locs)
+    _take_new((one for one in long.found if not is_missed(one, above)), document, faults)
     if not faults.refuse:
         _take(long.unused, document, faults)
     return long
@@ -168,10 +168,11 @@ def _expanded(document: Document, faults: Faults) -> Document:
 def _take_new(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
     """Keep what breaks a rule, but for what follows from faults that are kept already."""
     doubtful = faults.locs
+    above = document.above(doubtful)
 
     def is_new(violation: Violation) -> bool:
         loc = document.written_at(violation.loc)
-        follows = document.follows(loc, doubtful)
+        follows = loc in above
         return not follows and doubtful.isdisjoint(loc[:depth] for depth in range(len(loc) + 1))
 
     _take(filter(is_new, violations), document, faults)
@@ -258,9 +259,9 @@ def _below(members: list[Any], data: Any, step: str | int) -> list[Any]:
 def _meant(members: list[Any], data: Any) -> type[BaseModel] | None:
     """The model among some types; of several kinds of check that of the kind, else the likest."""
     models = [m for m in members if isinstance(m, type) and issubclass(m, BaseModel)]
-    if not all("kind" in model.model_fields for model in models):
-        named = set(data) if isinstance(data, dict) else set()
-        models.sort(key=lambda model: -len(_fields(model).keys() & named))
+    if len(models) > 1 and not all("kind" in model.model_fields for model in models):
+        named = data if isinstance(data, dict) else {}
+        models.sort(key=lambda model: -sum(field in named for field in _fields(model)))
     elif len(models) > 1:
         kind = data.get("kind") if isinstance(data, dict) else None
         models = [m for m in models if kind in get_args(m.model_fields["kind"].annotation)]

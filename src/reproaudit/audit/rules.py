@@ -115,8 +115,7 @@ def _rests_on_arms(audit: Audit, experiment: str) -> bool:
     for claim in audit.claims:
         compared = {q.arm for check in claim.headline for q in check.quantities()}
         built = () if claim.constructed is None else (claim.constructed,)
-        arms = (*claim.nulls, *built)
-        names = {arm if isinstance(arm, str) else arm.name for arm in arms}
+        names = {arm if isinstance(arm, str) else arm.name for arm in (*claim.nulls, *built)}
         if claim.experiment == experiment and not names <= compared:
             return True
     return False

@@ -25,8 +25,8 @@ from reproaudit.checks.shown import (
     Names,
     Number,
     passing_noun,
+    place_words,
     read_noun,
-    reading_words,
 )
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import np
@@ -124,7 +124,7 @@ class Beats(Kind, Sourced):
         if nouns[0] != nouns[1]:
             sides = [read_noun(side, names) for side in read]
             return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}", ""
-        upper, lower = (_place(side, names) or "as run" for side in read)
+        upper, lower = (place_words(side, names) or "as run" for side in read)
         return f"{nouns[0]}, {upper}{typical[0]} {over} {lower}{typical[1]}:", ""
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
@@ -164,11 +164,3 @@ class Beats(Kind, Sourced):
         return sign * float(numbers[0]), tuple(
             sign * float(number) for number in run.of_group(other)
         )
-
-
-def _place(read: Quantity, names: Names) -> str:
-    """Where a quantity is read: at which coordinates, in which arm, at the start."""
-    places = [names.coordinate(coordinate) for coordinate in (*read.at.values(), *read.coordinates)]
-    arm = [names.arm(read.arm)] if read.arm is not None else []
-    start = ["at the start"] if read.step == "first" else []
-    return " ".join([*places, *reading_words(read, names), *arm, *start])

@@ -85,6 +85,10 @@ class FewObservedError(MeasurementMissingError):
     """A run has too few observations of a measurement for what a check reads of it."""
 
 
+RELAXED_BY = 2.0
+"""The factor by which a bound of ours is relaxed; of a fold it is the power."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """A bound as a run's number is held against it."""
@@ -192,7 +196,7 @@ class Limit:
     def _moved(self, *, looser: bool) -> Limit:
         if self.origin is not Provenance.OURS:
             return self
-        by = 2.0 if looser else 0.5
+        by = RELAXED_BY if looser else 1 / RELAXED_BY
         if self.side is Side.WITHIN:
             margin = replace(self, at=self.at * by)
             return self if margin._allows_all() else margin
@@ -204,9 +208,9 @@ class Limit:
         if self.fold and self.at > 0:
             ends = [math.sqrt(self.at), self.at * self.at]
         elif self.side.is_upper and self.zero == 1.0 and 0 < self.at < 1:
-            ends = [1 / (1 + (1 / self.at - 1) * by) for by in (0.5, 2.0)]
+            ends = [1 / (1 + (1 / self.at - 1) * by) for by in (1 / RELAXED_BY, RELAXED_BY)]
         else:
-            ends = [self.zero + (self.at - self.zero) * by for by in (0.5, 2.0)]
+            ends = [self.zero + (self.at - self.zero) * by for by in (1 / RELAXED_BY, RELAXED_BY)]
         at = max(ends) if self.side.is_upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
 

@@ -119,6 +119,14 @@ def read_noun(quantity: Quantity, names: Names) -> str:
     return f"{noun} ({how})" if how else noun
 
 
+def place_words(quantity: Quantity, names: Names) -> str:
+    """Return where a quantity is read: at which coordinates, in which arm, at the start."""
+    places = [names.coordinate(one) for one in (*quantity.at.values(), *quantity.coordinates)]
+    arm = [names.arm(quantity.arm)] if quantity.arm is not None else []
+    start = ["at the start"] if quantity.step == "first" else []
+    return " ".join([*places, *reading_words(quantity, names), *arm, *start])
+
+
 @dataclass(frozen=True)
 class Drawing:
     """What a figure draws for a check.

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
+from reproaudit.checks.shown import Drawing, Form, Names, Number, place_words, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import FloatArray, np
 from reproaudit.stats.onsets import (
@@ -132,9 +132,14 @@ class Stages(Kind):
         )
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
-        """Return the later quantity, and the earlier one."""
-        earlier = read_noun(self.earlier.series, names)
-        return self._noun(measurement, names), f" as {earlier}"
+        """Return the later quantity and the earlier one, with places if they have one noun."""
+        earlier = self.earlier.series
+        later = self.later.series
+        if earlier.measurement != later.measurement:
+            return self._noun(measurement, names), f" as {read_noun(earlier, names)}"
+        noun = names.noun(measurement)
+        nouns = [f"{noun} ({place_words(one, names)})" for one in (later, earlier)]
+        return nouns[0], f" as {nouns[1]}"
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the ratio of the onsets and, if asked, the wait."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, known_slugs, permission, workspace
+from reproaudit.cli.options import app, known_slugs, open_workspace, permission
 from reproaudit.cli.output import present, say
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import read_regular
@@ -57,10 +57,12 @@ def check(
     The old file stays: move the new one over it. Comments are left out, and nothing else.
     """
     if upgrade:
-        return _upgrade(audits_named or (), workspace(audits), as_json)
+        return _upgrade(audits_named or (), open_workspace(audits), as_json)
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
-    checked = workspace(audits).check(audits_named or (), run=run, permission=permission(trust))
+    checked = open_workspace(audits).check(
+        audits_named or (), run=run, permission=permission(trust)
+    )
     if as_sarif:
         from reproaudit.report.sarif import sarif_log
 
@@ -102,7 +104,7 @@ def new(
 
     What is left open is marked TODO.
     """
-    drafted = workspace(out).new(slug, card=card, checklist=checklist, force=force)
+    drafted = open_workspace(out).new(slug, card=card, checklist=checklist, force=force)
     if not as_json:
         for remark in drafted.remarks:
             say(remark, style="yellow")
@@ -139,12 +141,12 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.service.review import named_reviewer
+    from reproaudit.service.review_files import named_reviewer
 
-    place = workspace(audits, store, out)
-    (paper,) = place.select([slug])
+    workspace = open_workspace(audits, store, out)
+    (paper,) = workspace.select([slug])
     who = named_reviewer(reviewer)
-    audit_file, file, copies = place.files_to_review(paper)
+    audit_file, file, copies = workspace.files_to_review(paper)
     for copy in copies:
         say(f"copied from the installed package: {copy}", stderr=as_json)
     if not orders and note is None and not sign:
@@ -156,12 +158,12 @@ def review(
                 "the page of 'reproaudit review' needs the extra 'review': in a clone of "
                 "reproaudit, pip install '.[review]'. --set, --note and --sign-off do without."
             ) from error
-        say(f"edits {file}; to show it: {place.command_to_show(slug, tier)}", stderr=as_json)
-        read = partial(place.answered, paper, tier)
+        say(f"edits {file}; to show it: {workspace.command_to_show(slug, tier)}", stderr=as_json)
+        read = partial(workspace.answered, paper, tier)
         serve(DeskSession(audit_file, file, who, blind, read), port=port, tell=print)
         return 0
     text = None if note is None else note_in(note)
-    reviewed = place.review(paper, who, orders or (), note=text, sign=sign, tier=tier)
+    reviewed = workspace.review(paper, who, orders or (), note=text, sign=sign, tier=tier)
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in reviewed.diff.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))

@@ -1,4 +1,4 @@
-"""What cells are called while they run: by what they are to the judgement, else by what differs."""
+"""Names cells while they run: by their arm, else by the settings that differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arms_of_cells(audits: Iterable[Audit]) -> Arms:
 def _arms(audit: Audit) -> Iterator[tuple[tuple[str, ...], str]]:
     planned = [(arm, False) for claim in audit.claims for arm in arms_of(audit, claim)]
     planned += [(arm, True) for claim in audit.claims for arm in alternatives_of(audit, claim)]
-    for arm, is_alternative in sorted(planned, key=lambda each: each[0].role is Role.OWN):
+    for arm, is_alternative in sorted(planned, key=lambda plan: plan[0].role is Role.OWN):
         name = arm.role.value if arm.role is Role.OWN else f"{arm.role.value} {arm.name}"
         for tier in TIERS:
             kept = stored_tier(audit, tier)

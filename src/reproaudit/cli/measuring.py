@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, exit_code, permission, workspace
+from reproaudit.cli.options import app, exit_code, open_workspace, permission
 from reproaudit.cli.output import present
 
 if TYPE_CHECKING:
     from reproaudit.service.adopt import CodeComparison, Prepared
     from reproaudit.service.run import CustomRun, Ran
     from reproaudit.service.status import TierState
+
+_Answer = TypeVar("_Answer")
+"""What work returns."""
 
 
 @app.command()
@@ -63,20 +66,29 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
-    place = workspace(audits, store, out)
-    named = place.select(slugs or (), everything, shipped, salt, tier)
+    workspace = open_workspace(audits, store, out)
+    named = workspace.select(slugs or (), everything, shipped, salt, tier)
     papers = [paper for paper in named if paper.code is not None or not everything]
     here = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
-    how = place.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
+    how = workspace.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
     ask = permission(trust)
     if status:
-        return _present_whole(place.status(papers, tier, how=how, permission=ask), as_json)
+        return _present_whole(workspace.status(papers, tier, how=how, permission=ask), as_json)
     if seeds is None and not experiments and not settings:
-        run_tier = partial(place.run, papers, tier, how=how, cheapest=everything, permission=ask)
+        run_tier = partial(
+            workspace.run, papers, tier, how=how, cheapest=everything, permission=ask
+        )
         ran = _shown_run(run_tier, verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
-    run_cells = partial(place.run_custom, papers, tier, seeds, experiments or (), settings or ())
-    custom = _shown_custom_run(partial(run_cells, how=how, permission=ask), verbose, as_json)
+    run_custom = partial(workspace.run_custom, papers, tier, seeds, experiments or ())
+    run_cells = partial(run_custom, settings or (), how=how, permission=ask)
+    return _present_custom(_followed(run_cells, verbose), as_json)
+
+
+def _present_custom(custom: CustomRun, as_json: bool) -> int:
+    from reproaudit.report.terminal import measurement_lines
+
+    present(custom.data, measurement_lines(custom.records), as_json)
     return exit_code((), None, custom.failed > 0)
 
 
@@ -86,8 +98,15 @@ def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool)
     return 0
 
 
+def _followed(work: Callable[..., _Answer], verbose: bool = False) -> _Answer:
+    """Return what work returns, and show its progress meanwhile."""
+    from reproaudit.cli.progress import WorkProgress
+
+    with WorkProgress(verbose) as progress:
+        return work(on_event=progress)
+
+
 def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ran:
-    """Run a tier under the progress, and print each paper when it is judged."""
     from reproaudit.cli.progress import WorkProgress
     from reproaudit.cli.scorecards import RunPrinter
 
@@ -96,19 +115,6 @@ def _shown_run(run_tier: Callable[..., Ran], verbose: bool, as_json: bool) -> Ra
         ran = run_tier(on_event=progress, on_card=printer.add)
     printer.close(ran)
     return ran
-
-
-def _shown_custom_run(
-    run_custom: Callable[..., CustomRun], verbose: bool, as_json: bool
-) -> CustomRun:
-    """Run cells under the progress, and print what they measured."""
-    from reproaudit.cli.progress import WorkProgress
-    from reproaudit.report.terminal import measurement_lines
-
-    with WorkProgress(verbose) as progress:
-        custom = run_custom(on_event=progress)
-    present(custom.data, measurement_lines(custom.records), as_json)
-    return custom
 
 
 @app.command()
@@ -136,12 +142,11 @@ def multiverse(
 
     Runs those settings with other values, one alternative at a time.
     """
-    from reproaudit.cli.progress import WorkProgress
     from reproaudit.cli.scorecards import RunPrinter
 
-    place = workspace(audits, store, out)
-    (paper,) = place.select([slug])
-    how = place.how(
+    workspace = open_workspace(audits, store, out)
+    (paper,) = workspace.select([slug])
+    how = workspace.how(
         device=device,
         jobs=jobs,
         seconds=cell_timeout,
@@ -149,16 +154,10 @@ def multiverse(
         data=data_dir,
         fresh=fresh,
         engine=options.engine_of(executor, slurm, block),
+        budget=budget,
     )
-    with WorkProgress(verbose) as progress:
-        ran = place.multiverse(
-            paper,
-            tier,
-            how=how,
-            budget=budget,
-            permission=permission(trust),
-            on_event=progress,
-        )
+    run_all = partial(workspace.multiverse, paper, tier, how=how, permission=permission(trust))
+    ran = _followed(run_all, verbose)
     printer = RunPrinter(as_json, verbose)
     printer.add(*ran.scorecards)
     printer.close(ran)
@@ -191,23 +190,13 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
-    from reproaudit.cli.progress import WorkProgress
-
-    place = workspace(audits, store, out)
-    (paper,) = place.select([slug])
-    how = place.how(device=device, jobs=jobs, data=data_dir)
-    consent = permission(trust)
-    with WorkProgress(verbose) as progress:
-        done: Prepared | CodeComparison
-        if prepare:
-            done = place.prepare(
-                paper, how=how, budget=budget, permission=consent, on_event=progress
-            )
-        else:
-            done = place.adopt(
-                paper, old=old, how=how, budget=budget, permission=consent, on_event=progress
-            )
-    return _present_whole(done, as_json)
+    workspace = open_workspace(audits, store, out)
+    (paper,) = workspace.select([slug])
+    how = workspace.how(device=device, jobs=jobs, data=data_dir, budget=budget)
+    compare: Callable[..., Prepared | CodeComparison] = partial(workspace.adopt, old=old)
+    compare = workspace.prepare if prepare else compare
+    work = partial(compare, paper, how=how, permission=permission(trust))
+    return _present_whole(_followed(work, verbose), as_json)
 
 
 @app.command()
@@ -227,21 +216,17 @@ def verify(
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    from reproaudit.cli.progress import WorkProgress
-
-    with WorkProgress() as progress:
-        verified = workspace(audits, store).verify(
-            slugs or (),
-            recompute=recompute,
-            repair=repair,
-            permission=permission(trust),
-            on_event=progress,
-        )
-    faults = verified.faults
-    lines = [f"{each.path}: {each.what}{each.mended and f' ({each.mended})'}" for each in faults]
+    verify_store = partial(
+        open_workspace(audits, store).verify,
+        slugs or (),
+        recompute=recompute,
+        repair=repair,
+        permission=permission(trust),
+    )
+    verified = _followed(verify_store)
     measured = f", {len(verified.recomputed)} measured again" if recompute else ""
-    lines.append(f"{verified.records} records read{measured}: {len(faults) or 'no'} faults")
-    present(verified.data, lines, as_json)
+    count = f"{verified.records} records read{measured}: {len(verified.faults) or 'no'} faults"
+    present(verified.data, [*map(str, verified.faults), count], as_json)
     return exit_code((), None, not verified.is_sound)
 
 
@@ -259,7 +244,7 @@ def merge(
     Each record is verified: its digest, its identity, its place and the list of its store. What
     cannot be used, or holds other numbers than a record that is there already, is named and left.
     """
-    merged = workspace(store=store).merge(folders)
+    merged = open_workspace(store=store).merge(folders)
     present(merged.data, merged.lines, as_json)
     return exit_code((), None, bool(merged.faults))
 
@@ -279,7 +264,7 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    pruned = workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
+    pruned = open_workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
     done = "removed" if pruned.is_removed else "would be removed"
     size = sum(leftover.size for leftover in pruned.leftovers)
     lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]

@@ -90,15 +90,9 @@ def parse_size(text: str) -> float:
     return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
 
 
-def parse_executor(text: str) -> tuple[str, str]:
-    """Return the name and the place in ``slurm``, ``slurm=local`` or ``dask=tcp://host:8786``."""
-    name, _, place = text.partition("=")
-    if (name, place) in (("slurm", ""), ("slurm", "local")) or (name == "dask" and place):
-        return name, place
-    raise UsageError(
-        f"found '{text}'. Write slurm, dask=ADDRESS of a scheduler, or dask=local for workers of "
-        "this machine."
-    )
+def parse_executor(text: str) -> Any:
+    """Return the name and the address of an engine."""
+    return _engines.parse_engine(text)
 
 
 def parse_slurm(text: str) -> dict[str, str]:
@@ -131,13 +125,13 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None, block: Any) -> Any:
     """Return the engine that the options name; a UsageError if they do not fit together."""
-    name, place = executor or ("", "")
+    name, address = executor or ("", "")
     if name != "slurm" and (slurm or block):
         raise UsageError("--slurm and --block are for --executor slurm: give that, too.")
     if not name:
         return None
     known = {"options": slurm, "block": block}
-    return _engines.Engine(name, place, **{key: value for key, value in known.items() if value})
+    return _engines.Engine(name, address, **{key: value for key, value in known.items() if value})
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
@@ -172,7 +166,7 @@ KeptStore = Annotated[
     Path | None,
     Option("--store", exists=True, help="The folder of records.", show_default="runs"),
 ]
-"""Of a command that only looks after records: a folder that is named has to be there."""
+"""The store of a command that only looks after records: it has to be there if it is named."""
 Out = Annotated[
     Path | None, Option(help="The folder of reports; 'reports' beside the store if none.")
 ]
@@ -267,7 +261,7 @@ DataDir = Annotated[
 ]
 
 
-def workspace(
+def open_workspace(
     audits: Path | None = None, store: Path | None = None, reports: Path | None = None
 ) -> Workspace:
     """Return the folders that a command line names, to work in."""

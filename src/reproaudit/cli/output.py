@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TextIO
 
 from reproaudit.audit.faults import shown
@@ -32,6 +33,15 @@ def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
     if console.width < narrowest:
         console.width = narrowest
     return console
+
+
+NARROWEST = 40
+"""The fewest columns that lines are wrapped to."""
+
+
+def columns() -> int:
+    """Return the width of the terminal; 80 where there is none."""
+    return max(get_terminal_size((80, 24)).columns, NARROWEST)
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
@@ -61,11 +71,11 @@ def settings_table(compared: Iterable[Mapping[str, Any]]) -> Table:
 
     table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
     styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
-    for one in compared:
-        audited = f"{shown(one['audit'])} ({one['source']})"
-        found = "" if one["found"] is None else shown(one["found"])
-        cells = (one["setting"], one["role"], audited, found, one["status"])
-        table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[one["status"]])
+    for setting in compared:
+        audited = f"{shown(setting['audit'])} ({setting['source']})"
+        stated = "" if setting["found"] is None else shown(setting["found"])
+        cells = (setting["setting"], setting["role"], audited, stated, setting["status"])
+        table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[setting["status"]])
     return table
 
 

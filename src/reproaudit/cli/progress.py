@@ -78,7 +78,7 @@ def live_progress(
     """Show what a run does, which cells run, and the time left; give what takes its events.
 
     Args:
-        audits: from which it is known what cells are to the judgement.
+        audits: those of the papers, which say to which arm a cell belongs.
         until: by `time.monotonic`, when the last cell may start.
     """
     console = terminal(stderr=True, narrowest=LEAST_WIDTH)
@@ -167,13 +167,13 @@ class Watch(Progress):
                 self.failed += is_planned and record.status is CellStatus.FAILED
 
     def _begin(self, cells: tuple[events.PlannedCell, ...]) -> None:
-        for each in list(self._running.values()):
-            self.remove_task(each)
+        for task in list(self._running.values()):
+            self.remove_task(task)
         self._running = {}
         self._stage = "starting"
-        self._names.plan(each.cell for each in cells)
-        self._steps = {_id_of(each.cell): each.steps for each in cells}
-        self.present = self.recorded = sum(each.seconds is not None for each in cells)
+        self._names.plan(planned.cell for planned in cells)
+        self._steps = {_id_of(planned.cell): planned.steps for planned in cells}
+        self.present = self.recorded = sum(planned.seconds is not None for planned in cells)
         self.failed = 0
         self.reset(self._run, total=len(cells), completed=self.present)
 
@@ -230,7 +230,7 @@ class Watch(Progress):
         """What the run does now, in words."""
         activities = {task.fields["activity"] for task in self._cells()}
         ordered = ("compiling", "measuring", "importing")
-        return next((each for each in ordered if each in activities), self._stage)
+        return next((activity for activity in ordered if activity in activities), self._stage)
 
     @property
     def share(self) -> float:

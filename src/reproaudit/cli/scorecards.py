@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from reproaudit.cli.output import present, say
-from reproaudit.report.outline import as_written_words
+from reproaudit.cli.output import columns, present, say
+from reproaudit.report.making import as_written_words
+from reproaudit.report.parts import closing
 from reproaudit.report.register import PAGE
-from reproaudit.report.screen import closing
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
 
 if TYPE_CHECKING:
@@ -35,9 +36,11 @@ def show_reports(
     lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
     present(reported.data if as_json else None, lines, as_json)
     _say_written(reported.written, as_json)
+    if prints and not as_json:
+        _say_next(cards, reported.written)
     for card in cards if as_json or not prints else ():
-        if said := as_written_words(card):
-            say(f"{card.paper.slug}: {said}", stderr=True, style="yellow")
+        if words := as_written_words(card):
+            say(f"{card.paper.slug}: {words}", stderr=True, style="yellow")
     for slug, error in reported.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
 
@@ -77,6 +80,8 @@ class RunPrinter:
         else:
             present(None, _lines_of_all(ran.scorecards), False)
         _say_written([path for path in ran.written if path.suffix == ".html"], self._as_json)
+        if not self._as_json:
+            _say_next(ran.scorecards, ran.written)
         if ran.errors:
             raise ran.errors[0]
 
@@ -87,21 +92,22 @@ def _lines_of(
     verbose: bool,
     scales: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    for place, card in enumerate(scorecards):
-        if place:
+    width = columns()
+    for number, card in enumerate(scorecards):
+        if number:
             yield ""
         if by_scale := scales.get(card.paper.slug):
             yield f"{card.paper.slug}, {by_scale}"
-        yield from run_lines(card) if one_screen else report_lines(card)
+        yield from run_lines(card, width) if one_screen else report_lines(card, width)
         if verbose:
-            yield from detail_lines(card)
+            yield from detail_lines(card, width)
     yield from _lines_of_all(scorecards)
 
 
 def _lines_of_all(scorecards: Sequence[Scorecard]) -> Iterator[str]:
     if len(scorecards) > 1:
         yield ""
-        yield closing([claim for card in scorecards for claim in card.of_paper])
+        yield closing(sum((Counter(card.head.counts.paper) for card in scorecards), Counter()))
 
 
 def _say_written(written: Sequence[Path], as_json: bool) -> None:
@@ -112,3 +118,15 @@ def _say_written(written: Sequence[Path], as_json: bool) -> None:
         written = [path for path in written if path.name == PAGE]
     for path in written:
         say(f"wrote {path}", stderr=as_json)
+
+
+def _say_next(scorecards: Sequence[Scorecard], written: Sequence[Path]) -> None:
+    """Print the page to open and, of one paper, the next command."""
+    from reproaudit.service.next import next_command
+
+    several = len(scorecards) > 1
+    pages = [path for path in written if path.suffix == ".html" and (path.name == PAGE) is several]
+    for path in pages[:1]:
+        say(f"open: {path}")
+    for command in [*filter(None, map(next_command, scorecards))] if not several else ():
+        say(f"next: {command}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from reproaudit.cli import options
-from reproaudit.cli.options import app, exit_code, workspace
-from reproaudit.cli.output import present, say, settings_table, terminal
+from reproaudit.cli.options import app, exit_code, open_workspace
+from reproaudit.cli.output import columns, present, say, settings_table, terminal
 from reproaudit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ def list_papers(
 
     A paper that cannot be read is named and stops no other.
     """
-    from reproaudit.service.listing import list_lines
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.service.listing import list_lines, summaries_of
 
-    listed = workspace(audits, store, out).list()
+    entries = Catalog(audits).entries.values()
+    listed = summaries_of(entries, store, store.parent / "reports" if out is None else out)
     for slug, error in listed.errors.items():
         say(f"{slug}: {error}", stderr=True, style="red")
     present(listed.data, list_lines(listed.papers, terminal().width), as_json)
@@ -64,9 +66,9 @@ def report(
     from reproaudit.cli.scorecards import show_reports
     from reproaudit.report.files import TERMINAL
 
-    place = workspace(audits, store, out)
-    papers = place.select(slugs or (), everything, salt=salt, tier=tier)
-    reported = place.report(
+    workspace = open_workspace(audits, store, out)
+    papers = workspace.select(slugs or (), everything, salt=salt, tier=tier)
+    reported = workspace.report(
         papers, tier=tier, formats=formats, group=group, needs_all=not everything
     )
     prints = formats is None or TERMINAL in formats
@@ -85,7 +87,7 @@ def diff(
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    comparison = workspace().diff(before, after)
+    comparison = open_workspace().diff(before, after)
     present(comparison.model_dump(mode="json"), comparison.lines, as_json)
     return 0
 
@@ -120,19 +122,19 @@ def judge_measurements(
     logs or another framework's runs, and are marked as not ours. A manifest is described in
     docs/measurements.md; --template writes one with empty tables.
     """
-    place = workspace(audits)
+    workspace = open_workspace(audits)
     path = Path(slug)
-    paper = place.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    paper = workspace.entry(path if path.suffix in (".yaml", ".yml") else slug)
     if logs and measurements is None and template is None:
-        judged = place.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
+        judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
         return _present_judged(judged, fail_on, as_json, as_page)
     if template is not None and measurements is None and not logs:
-        files = place.template(paper, template, tier or "paper", claims or ())
+        files = workspace.template(paper, template, tier or "paper", claims or ())
         lines = (
-            f"wrote {files.data[0]} and {len(files.data) - 1} tables, to be filled in",
+            f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
             f"then: reproaudit judge {slug} --measurements {template}",
         )
-        present(files.data, lines, as_json)
+        present([str(file) for file in files], lines, as_json)
         return 0
     if logs or measurements is None or template is not None:
         raise UsageError("judge takes FILE…, --measurements DIR or --template DIR, one of them.")
@@ -140,7 +142,7 @@ def judge_measurements(
         raise UsageError("--mapping goes with FILE…; measurements have a manifest.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    judged = place.judge(paper, measurements, claims, out=out)
+    judged = workspace.judge(paper, measurements, claims, out=out)
     return _present_judged(judged, fail_on, as_json, as_page)
 
 
@@ -154,7 +156,7 @@ def _present_judged(
         write_brief_page(judged, page)
     from reproaudit.report.terminal import judged_lines
 
-    lines = [*judged_lines(judged.scorecard)]
+    lines = [*judged_lines(judged.scorecard, columns())]
     if judged.logs is not None:
         remarks = set(judged.scorecard.made.remarks) - set(judged.logs.counted)
         read = [line for line in judged.logs.lines if line not in remarks]
@@ -187,15 +189,15 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    place = workspace(audits)
-    (paper,) = place.select([slug])
+    workspace = open_workspace(audits)
+    (paper,) = workspace.select([slug])
     if explain:
-        lines = place.explain(paper, logs, mapping)
+        lines = workspace.explain(paper, logs, mapping)
         present(lines, lines, as_json)
         return 0
     if out is None:
         raise UsageError("import needs --out DIR, the new folder, or --explain.")
-    imported = place.import_(
+    imported = workspace.import_(
         paper,
         logs,
         out,
@@ -218,7 +220,7 @@ def import_runs(
 @app.command()
 def export(
     slug: options.PaperName,
-    form: Annotated[str, Option("--to", help=EXPORTS_HELP)],
+    export_format: Annotated[str, Option("--to", help=EXPORTS_HELP)],
     tier: options.Tier = None,
     out: Annotated[
         Path | None, Option(help="The file, or the folder of a format of several.")
@@ -247,19 +249,20 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
-    from reproaudit.service.export import Signature
-
-    place = workspace(audits, store, reports)
-    (paper,) = place.select([slug])
-    signature = Signature(
-        tuple(codecheckers or ()),
-        tuple(orcids or ()),
-        certificate,
-        report_url,
-        license_url,
-        tuple(author_orcids or ()),
+    workspace = open_workspace(audits, store, reports)
+    (paper,) = workspace.select([slug])
+    exports = workspace.export(
+        paper,
+        export_format,
+        tier=tier,
+        out=out,
+        codecheckers=tuple(codecheckers or ()),
+        orcids=tuple(orcids or ()),
+        author_orcids=tuple(author_orcids or ()),
+        certificate=certificate,
+        report=report_url,
+        license_url=license_url,
     )
-    exports = place.export(paper, form, tier=tier, out=out, signature=signature)
     for remark in exports.remarks:
         say(remark, stderr=True, style="yellow")
     present(exports.data, (), as_json, written=() if as_json else exports.written)

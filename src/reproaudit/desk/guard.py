@@ -62,7 +62,6 @@ class Guard:
         await (refused or self._app)(scope, replayed, secured)
 
     def _refused(self, request: Request) -> Response | None:
-        """The answer to a request that goes no further; None if it may."""
         headers = request.headers
         if request.method not in ("GET", "HEAD", "POST"):
             return _refusal(405, "Only pages and forms are served.")

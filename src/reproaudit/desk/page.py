@@ -28,10 +28,10 @@ from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
-from reproaudit.report.numbers import at_words, listed, setting_value, stated
+from reproaudit.formats.names import Namer
+from reproaudit.formats.numbers import at_words, listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
 from reproaudit.report.printable import printable
-from reproaudit.report.words import Namer
 from reproaudit.service import edits
 from reproaudit.service.review_files import read_version
 
@@ -150,13 +150,15 @@ def _page(
     who = session.reviewer
     notice, session.notice = session.notice, ""
     typed = {"item": "", "decision": "", "reason": "", "field": "", **(typed or {})}
-    own = {edits.item_of(one): one.reason for one in reviews.disputes if one.reviewer == who}
+    own = {
+        edits.item_of(entry): entry.reason for entry in reviews.disputes if entry.reviewer == who
+    }
     gone = [item for item in own if not edits.audited(audit, item)]
     has_form = bool(edits.audited(audit, typed["item"]))
 
     def others(item: str) -> list[Dispute]:
-        disputes = [one for one in reviews.disputes if edits.item_of(one) == item]
-        return [one for one in disputes if one.reviewer != who]
+        disputes = [entry for entry in reviews.disputes if edits.item_of(entry) == item]
+        return [entry for entry in disputes if entry.reviewer != who]
 
     html = (
         _templates()
@@ -172,14 +174,14 @@ def _page(
             last=session.last,
             undecided=edits.undecided(reviews, audit, who),
             decisions={
-                one.name: edits.said(reviews, audit, one.name, who, session.blind)
-                for one in audit.variables
+                variable.name: edits.entries_on(reviews, audit, variable.name, who, session.blind)
+                for variable in audit.variables
             },
             own_disputes=own,
             others=others,
             gone=gone,
             stamp=partial(session.stamp, audit, reviews),
-            words=[one.value for one in ReviewDecision],
+            words=[decision.value for decision in ReviewDecision],
             **_note_shown(session, audit, reviews),
             arm_rows=arm_rows,
             check_words=check_words,
@@ -195,7 +197,7 @@ def _page(
 
 def _note_shown(session: DeskSession, audit: Audit, reviews: Reviews) -> dict[str, Any]:
     """The note as far as the reviewer may see it, whether it is stale, and why there is no form."""
-    shown = edits.said(reviews, audit, edits.NOTE, session.reviewer, session.blind)
+    shown = edits.entries_on(reviews, audit, edits.NOTE, session.reviewer, session.blind)
     is_stale = False
     no_form = ""
     try:
@@ -241,12 +243,12 @@ class ArmRow(NamedTuple):
 
 def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
     """Yield the arms of a claim: controls first, then the positive control and ablations."""
-    found = [("control", one) for one in claim.nulls]
-    found += [("positive control", one) for one in (claim.constructed,) if one is not None]
-    found += [(f"without {one.lacks}", one.arm) for one in claim.ablations]
-    for role, one in found:
-        arm = audit.arms[one] if isinstance(one, str) else one
-        name = one if isinstance(one, str) else one.name
+    arms = [("control", arm) for arm in claim.nulls]
+    arms += [] if claim.constructed is None else [("positive control", claim.constructed)]
+    arms += [(f"without {ablation.lacks}", ablation.arm) for ablation in claim.ablations]
+    for role, name_or_arm in arms:
+        arm = audit.arms[name_or_arm] if isinstance(name_or_arm, str) else name_or_arm
+        name = name_or_arm if isinstance(name_or_arm, str) else name_or_arm.name
         yield ArmRow(name, role, arm.words or Namer(audit).arm(name), arm.why)
 
 
@@ -274,13 +276,13 @@ def check_words(audit: Audit, claim: Claim, check: Kind) -> str:
 
 def _fields(model: BaseModel, names: Names) -> Iterator[str]:
     """Each field that is stated: what is read, then numbers, then where they come from."""
-    said = [
+    fields = [
         (name.replace("_", " "), getattr(model, name))
         for name, field in type(model).model_fields.items()
         if name not in _UNSAID
         and getattr(model, name) != field.get_default(call_default_factory=True)
     ]
-    for label, value in sorted(said, key=lambda one: isinstance(one[1], int | float)):
+    for label, value in sorted(fields, key=lambda pair: isinstance(pair[1], int | float)):
         is_named = isinstance(value, int | float | BaseModel) and not isinstance(value, Quantity)
         yield f"{label}{'' if is_named else ':'} {_value(value, names)}".rstrip()
     origin = getattr(model, "origin", None)
@@ -301,15 +303,15 @@ def _value(value: Any, names: Names) -> str:
     if isinstance(value, int | float):
         return stated(value)
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_value(one, names)}" for name, one in value.items())
+        return ", ".join(f"{name} {_value(part, names)}" for name, part in value.items())
     if isinstance(value, tuple):
-        return listed([_value(one, names) for one in value])
+        return listed([_value(part, names) for part in value])
     return str(value).replace("_", " ")
 
 
 def _quantity(quantity: Quantity, names: Names) -> str:
     """A quantity with its coordinates, its arm, and whether it is read before training."""
-    where = [names.coordinate(one) for one in (*quantity.at.values(), *quantity.coordinates)]
+    where = [names.coordinate(at) for at in (*quantity.at.values(), *quantity.coordinates)]
     parts = [
         read_noun(quantity, names),
         f"at {', '.join(where)}" if where else "",

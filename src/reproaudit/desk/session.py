@@ -18,7 +18,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.service.edits import NOTE, audited, said
+from reproaudit.service.edits import NOTE, audited, entries_on
 from reproaudit.service.review_files import Version, save
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
@@ -97,17 +97,17 @@ class DeskSession:
 
     def stamp(self, audit: Audit, reviews: Reviews, item: str) -> str:
         """Return the stamp of what a form shows and changes; see `audited`."""
-        found = {
+        shown = {
             "audit": _as_data(audited(audit, item)),
-            "reviews": _as_data(said(reviews, audit, item, self.reviewer, self.blind)),
+            "reviews": _as_data(entries_on(reviews, audit, item, self.reviewer, self.blind)),
         }
         if item == NOTE and self._card is not None:
-            found["answers"] = [
+            shown["answers"] = [
                 self._card.answers_digest,
                 *(f"{o.name}: {o.outcome}, {o.base.yes} of {o.base.n}" for o in self._card.claims),
             ]
-        stamp = hashlib.sha256(json.dumps(found).encode()).hexdigest()[:24]
-        self._shown[stamp] = found
+        stamp = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:24]
+        self._shown[stamp] = shown
         return stamp
 
     def edit(
@@ -158,7 +158,7 @@ class DeskSession:
 
         def taken_back(reviews: Reviews) -> Reviews:
             fields = {
-                name: undone(*(getattr(one, name) for one in (reviews, before, after)))
+                name: undone(*(getattr(version, name) for version in (reviews, before, after)))
                 for name in Reviews.model_fields
             }
             return reviews.model_copy(update=fields)
@@ -181,18 +181,19 @@ def undone(now: Any, before: Any, after: Any) -> Any:
     if isinstance(now, Mapping):
         names = dict.fromkeys((*now, *before))
         parts = {
-            name: undone(*(one.get(name, ()) for one in (now, before, after))) for name in names
+            name: undone(*(version.get(name, ()) for version in (now, before, after)))
+            for name in names
         }
         return {name: part for name, part in parts.items() if part}
-    added = [one for one in after if one not in before] if isinstance(after, tuple) else None
-    if added is None or any(one not in now for one in added):
+    added = [entry for entry in after if entry not in before] if isinstance(after, tuple) else None
+    if added is None or any(entry not in now for entry in added):
         raise StaleError("Not taken back: what it changed has changed since.")
-    removed = (one for one in before if one not in after)
-    return (*(one for one in now if one not in added), *removed)
+    removed = (entry for entry in before if entry not in after)
+    return (*(entry for entry in now if entry not in added), *removed)
 
 
 def _as_data(models: Sequence[StrictModel]) -> list[Any]:
-    return [one.model_dump(mode="json", by_alias=True, exclude_defaults=True) for one in models]
+    return [model.model_dump(mode="json", by_alias=True, exclude_defaults=True) for model in models]
 
 
 def _as_yaml(data: object) -> str:

@@ -366,6 +366,10 @@ class AlternativeAnswer(ReadingAnswer):
     """How many of the claim's own runs of that tier say yes."""
     own_n: int = 0
     """How many own runs that tier has."""
+    own_typical: tuple[float | None, ...] = ()
+    """The typical number of each condition in the claim's own runs of that tier."""
+    moves: bool = True
+    """Whether any number is another one than in the claim's own run with the same seed."""
 
 
 # --- the conclusion on a claim ------------------------------------------------------------------

@@ -4,6 +4,7 @@
 audit's, `pooling` says where two runs were taken for one, `measuring` makes declared measurements
 of curves. `manifest` says who made a folder of measurements, and names the files of each run;
 `reading` holds its numbers against the audit's declarations, and makes records that carry their
-origin and are judged as ours are. `writing` writes such a folder, as a whole or not at all;
-`importing` writes one from others' logs, and says what became of every log.
+origin and are judged as ours are; `memory` does the same for runs in memory, and no file is on the
+way. `importing` makes such runs of others' logs, and says what became of every log; `writing`
+writes a folder of them, once they fit.
 """

@@ -1,6 +1,6 @@
 """Runs in memory: held against the audit, and made into records, as those of a folder are.
 
-A fault is told by its place in what the caller passed: ``runs[0] (descent), seed 3``.
+A fault names its place in what the caller passed: ``runs[0] (descent), seed 3``.
 """
 
 from __future__ import annotations

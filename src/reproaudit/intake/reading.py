@@ -2,7 +2,7 @@
 
 Manifest and tables are held against the audit's declarations, and made into records that carry
 their origin, so that they are judged as ours are and never passed off as ours. All faults of the
-manifest are told at once, then those of the tables; of a table the first one.
+manifest are listed at once, then the first fault of each table.
 
 A run's settings tell its role, as they do in a plan: with none it is the experiment itself, with
 those of an arm it is that arm. Seeds of another program are mere labels.

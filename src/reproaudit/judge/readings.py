@@ -315,9 +315,23 @@ class Panel:
                     counts=own.answer is expected,
                     own_yes=own.arm.yes,
                     own_n=own.arm.n,
+                    own_typical=tuple(estimate.median for estimate in own.arm.estimates),
+                    moves=_moves(own.arm, reading.arm),
                 )
             )
         return answers
+
+
+def _moves(own: JudgedArm, other: JudgedArm) -> bool:
+    """Whether any number of an arm is another one than in the own run with the same seed."""
+    places = {run.seed: place for place, run in enumerate(own.runs)}
+    pairs = [
+        (places[run.seed], place) for place, run in enumerate(other.runs) if run.seed in places
+    ]
+    return not pairs or any(
+        [mine.values[here] for here, _ in pairs] != [theirs.values[there] for _, there in pairs]
+        for mine, theirs in zip(own.estimates, other.estimates, strict=False)
+    )
 
 
 _WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)

@@ -1,4 +1,4 @@
-"""JSON becomes a table, told by what is in it.
+"""JSON becomes a table; its contents say which form it has.
 
 An object on each line, or a list of them, is rows. A lone object holds numbers of the end of a run,
 by dotted path. Hugging Face's `trainer_state.json` holds a list of rows, Sacred's `metrics.json`

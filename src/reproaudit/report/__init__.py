@@ -1,5 +1,4 @@
-"""What a reader sees: the scorecard, its words, and three renderers over them.
+"""What a reader sees: the head and the rows of a scorecard, in three renderers.
 
-`words`, `claims` and `screen` make
-sentences of it, at the end; `terminal` and `pages` lay them out. No code reads a sentence.
+`parts` and `rows` put them in order; `terminal` and `pages` lay them out. No code reads a sentence.
 """

@@ -1,270 +1,408 @@
-"""A claim's pictures as SVG: its figure, the same in small, and the strip of runs in its row."""
+"""A claim's pictures as SVG: its figure, the same in small, and the runs of its rows as marks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from reproaudit.audit.arms import Role
 from reproaudit.checks import Side
-from reproaudit.formats.scorecard import Figure, LineRole, Lines
-from reproaudit.formats.verdict import ArmAnswer, Estimate
-from reproaudit.report.claims import ClaimText
-from reproaudit.report.numbers import counted, number, with_power
+from reproaudit.formats.numbers import counted, number, with_power
+from reproaudit.formats.scorecard import Figure, LineRole, Lines, Row, RowRole
+from reproaudit.formats.verdict import Estimate
+from reproaudit.report.parts import CheckRows, Part
 
-WIDTH = 424.0
-HEIGHT = 230.0
-LEFT = 52.0
-RIGHT = 26.0
-TOP = 20.0
-BOTTOM = 36.0
+WIDTH = 440.0
+LEAST_HEIGHT = 236.0
+GUTTER = 126.0
+"""The width at the right that labels have, so that none lies on a line."""
+BOTTOM = 38.0
+LETTER = 6.4
+"""The width of a letter, on average."""
+EDGE = 4.0
+FAR_AWAY = 10.0
+"""How many times beyond the rest a logarithmic axis follows what is built by hand."""
+LABEL_LETTERS = 20
+LABEL_LINE = 12.0
+TITLE_LETTERS = 68
 
 SMALL = (140.0, 48.0)
 FEW = 5
 """The most runs of an arm in a figure in small."""
 
 STRIP_WIDTH = 170.0
-ROW = 11.0
-NAMED_ROW = 30.0
-EDGE = 5.0
+STRIP_ROW = 11.0
+MARKS_ROW = 18.0
+FEW_ARMS = 4
+"""The most arms whose runs a strip has."""
+MOST_ARMS = 6
+"""The most arms whose runs a condition has as marks."""
 
 LEAST_SPAN = 1e-300
 """Numbers this close together are drawn as equal: their distance has no logarithm in floats."""
 
-SAID: Mapping[LineRole, str] = {
-    "run": "runs",
-    "control": "control",
-    "positive": "positive control",
-    "rival": "what it must beat",
-    "earlier": "claimed first",
-    "later": "claimed later",
-}
-"""What a figure calls a kind of line."""
+ORDER: Sequence[LineRole] = (
+    "positive",
+    "reference",
+    "control",
+    "side_earlier",
+    "side",
+    "earlier",
+    "later",
+    "run",
+    "side_fit",
+    "fit",
+)
+"""What is drawn first lies below the rest."""
 
 
-StripRow = tuple[str, str, Sequence[float]]
-"""Of a strip: the mark, whose runs, and their numbers."""
+class _Frame(NamedTuple):
+    """The ends of what lines are drawn in."""
+
+    left: float
+    right: float
+    top: float
+    floor: float
 
 
-# --- the figure -----------------------------------------------------------------------------------
+class _Label(NamedTuple):
+    """A label in the gutter: its class, its lines of text, and the height that it belongs to."""
+
+    kind: str
+    words: Sequence[str]
+    at: float
 
 
-def chart(claim: ClaimText) -> Markup:
-    """Return a claim's figure: axes, every run as a thin line, stages, bound.
-
-    Of a quantity without a course it has a mark for the end of each run. Empty without numbers.
-    """
-    found = claim.figure
-    if found is None:
-        return _ends_of_runs(claim)
-    x = _Axis([v for one in found.lines for v in one.x], found.log_x, LEFT, WIDTH - RIGHT)
-    heights = [v for one in _trained(found) for run in one.runs for v in run]
-    if found.bound is not None:
-        heights.append(found.bound)
-    y = _Axis(heights, found.log_y, HEIGHT - BOTTOM, TOP)
-    parts = [*_grid(x, y, found), *_stages(x, claim.stages)]
-    order = list(SAID)
-    for lines in sorted(found.lines, key=lambda one: -order.index(one.role)):
-        kind = _kind(found, lines)
-        parts += [_curve(kind, lines.x, run, x, y) for run in lines.runs if y.holds(run)]
-    if found.bound is not None:
-        at = y.place(found.bound)
-        parts.append(_segment("bound", LEFT, at, WIDTH - RIGHT, at))
-    parts.append(_text(LEFT, 12.0, claim.title))
-    parts.append(_text(WIDTH - RIGHT, HEIGHT - 4, claim.x_title, "end"))
-    return _svg("chart", WIDTH, HEIGHT, chart_label(claim), parts)
+def chart(figure: Figure) -> Markup:
+    """Return a figure: axes, every run as a thin line, bound, stages, labels in a gutter."""
+    title = textwrap.wrap(figure.title, TITLE_LETTERS)
+    top = 14.0 * len(title) + 8
+    words = [textwrap.wrap(label, LABEL_LETTERS) for _, label, _ in _named(figure)]
+    needed = LABEL_LINE * sum(map(len, words)) + 5 * len(words)
+    floor = max(LEAST_HEIGHT, top + needed + BOTTOM) - BOTTOM
+    y = _Axis(_heights(figure), figure.log_y, floor - EDGE, top + EDGE)
+    left = 10 + LETTER * max(len(_tick(value)) for value in y.ticks())
+    right = WIDTH - GUTTER
+    x = _Axis(_places(figure), figure.log_x, left, right)
+    frame = _Frame(left, right, top, floor)
+    parts = [*_accepted(figure, y, frame), *_grid(x, y, figure, left, floor)]
+    parts += _stages(x, figure, top, floor)
+    parts += [_level(level.is_bound, y.place(level.at), left, right) for level in figure.levels]
+    for lines in sorted(figure.lines, key=lambda lines: ORDER.index(lines.role)):
+        parts += _drawn(figure, lines, x, y)
+    parts += _labels(figure, y, top, floor)
+    parts += [_text(4, 12.0 + 14 * row, line) for row, line in enumerate(title)]
+    parts.append(_text(right, floor + BOTTOM - 5, figure.x_title, "end"))
+    return _svg("chart", WIDTH, floor + BOTTOM, chart_label(figure), parts)
 
 
-def picture(claim: ClaimText) -> Markup:
-    """Return a claim's figure in small: the lines alone; empty if it has none."""
-    found = claim.figure
-    if found is None:
-        return Markup()
-    trained = _trained(found)
-    x = _Axis([v for one in trained for v in one.x], found.log_x, 2.0, SMALL[0] - 2)
-    heights = [v for one in trained for run in one.runs for v in run]
-    y = _Axis(heights, found.log_y, SMALL[1] - 2, 2.0)
-    lines = [
-        _curve(one.role, one.x, run, x, y) for one in reversed(trained) for run in one.runs[:FEW]
-    ]
-    return _svg("picture", *SMALL, chart_label(claim), lines)
+def picture(figure: Figure) -> Markup:
+    """Return a figure in small: the lines alone."""
+    x = _Axis(_places(figure), figure.log_x, 2.0, SMALL[0] - 2)
+    y = _Axis(_heights(figure), figure.log_y, SMALL[1] - 2, 2.0)
+    parts = [_level(level.is_bound, y.place(level.at), 2, SMALL[0] - 2) for level in figure.levels]
+    for lines in sorted(figure.lines, key=lambda lines: ORDER.index(lines.role)):
+        parts += [_curve(lines.role, lines.x, run, x, y) for run in lines.runs[:FEW]]
+    return _svg("picture", *SMALL, chart_label(figure), parts)
 
 
-def _trained(found: Figure) -> list[Lines]:
-    return [one for one in found.lines if one.role != "positive"]
-
-
-def chart_label(claim: ClaimText) -> str:
-    """Return in words what a claim's figure shows; empty if it has none."""
-    found = claim.figure
-    if found is None:
-        return ""
+def chart_label(figure: Figure) -> str:
+    """Return in words what a figure shows."""
     said = []
-    for one in found.lines:
-        ends = [run[-1] for run in one.runs]
+    for lines in figure.lines:
+        ends = [run[-1] for run in lines.runs]
         low = number(min(ends))
         high = number(max(ends))
         where = f"at {low}" if low == high else f"from {low} to {high}"
-        said.append(f"{_said_of(claim, one)} ({counted(len(ends), 'line')}) end {where}")
-    return f"{claim.title} against {claim.x_title}: {'; '.join(said)}."
+        said.append(f"{lines.label} ({counted(len(ends), 'line')}) end {where}")
+    said += [level.label for level in figure.levels]
+    return f"{figure.title} against {figure.x_title}: {'; '.join(said)}."
 
 
-def _said_of(claim: ClaimText, lines: Lines) -> str:
-    named = lines.role in ("control", "earlier", "later")
-    return f"{SAID[lines.role]}: {claim.line(lines)}" if named else SAID[lines.role]
+def _heights(figure: Figure) -> list[float]:
+    """The numbers that the vertical axis has room for.
+
+    What is built by hand may lie orders of magnitude away, as an exact zero does: then the axis
+    ends before it, and it is drawn at the edge with its number.
+    """
+    levels = [level.at for level in figure.levels]
+    trained = [lines for lines in figure.lines if lines.role != "positive"]
+    heights = [value for lines in trained for run in lines.runs for value in run] + levels
+    built = [run[-1] for lines in figure.lines if lines.role == "positive" for run in lines.runs]
+    if figure.log_y:
+        least, most = min(heights) / FAR_AWAY, max(heights) * FAR_AWAY
+        return heights + [min(max(value, least), most) for value in built]
+    return heights + built
 
 
-def legend(claim: ClaimText) -> list[tuple[str, str]]:
-    """Return the kinds of line in a claim's figure: class, and what it is."""
-    found = claim.figure
-    lines = found.lines if found is not None else ()
-    return list(dict.fromkeys((_kind(found, one), _said_of(claim, one)) for one in lines))
+def _places(figure: Figure) -> list[float]:
+    return [place for lines in figure.lines for place in lines.x]
 
 
-def _kind(found: Figure | None, lines: Lines) -> str:
+def _kind(figure: Figure, lines: Lines) -> str:
     """The class of a line; of two controls the second has its own."""
-    if found is None or lines.role != "control":
+    if lines.role != "control":
         return lines.role
-    first = next(one.arm for one in found.lines if one.role == "control")
+    first = next(line.arm for line in figure.lines if line.role == "control")
     return "control" if lines.arm == first else "control second"
 
 
-def _grid(x: _Axis, y: _Axis, found: Figure) -> list[Markup]:
-    parts = []
+def _drawn(figure: Figure, lines: Lines, x: _Axis, y: _Axis) -> Iterator[Markup]:
+    """Each run as a line; as marks where it is known at few places, and those alone with a fit."""
+    kind = _kind(figure, lines)
+    is_fit = lines.role in ("fit", "side_fit")
+    has_fit = any(line.role in ("fit", "side_fit") for line in figure.lines)
+    for run in lines.runs:
+        if is_fit or not (figure.points and has_fit):
+            yield _curve(kind, lines.x, run, x, y)
+        if figure.points and not is_fit:
+            yield from (
+                _disc(kind, x.place(at), y.place(value))
+                for at, value in zip(lines.x, run, strict=True)
+            )
+
+
+def _accepted(figure: Figure, y: _Axis, frame: _Frame) -> Iterator[Markup]:
+    """The accepted side as a shade."""
+    if figure.accepted is None:
+        return
+    low, high = figure.accepted
+    floor = frame.floor if low is None else y.place(low)
+    top = frame.top if high is None else y.place(high)
+    yield _rect("accept", frame.left, top, frame.right - frame.left, floor - top)
+
+
+def _grid(x: _Axis, y: _Axis, figure: Figure, left: float, floor: float) -> Iterator[Markup]:
     for value in y.ticks():
         at = y.place(value)
-        parts.append(_segment("grid", LEFT, at, WIDTH - RIGHT, at))
-        parts.append(_text(LEFT - 5, at + 4, _tick(value), "end"))
-    places = sorted({v for one in found.lines for v in one.x})
-    few = len(places) <= 10  # a graded axis: its own coordinates
+        yield _segment("grid", left, at, WIDTH - GUTTER, at)
+        yield _text(left - 5, at + 4, _tick(value), "end")
+    places = sorted(set(_places(figure)))
+    few = figure.points and len(places) <= 10  # its own coordinates or sizes
+    end = -math.inf
     for value in places if few else x.ticks():
-        parts.append(_text(x.place(value), HEIGHT - BOTTOM + 15, _tick(value), "middle"))
-    return parts
+        words = _tick(value)
+        at = x.place(value)
+        if at - LETTER * len(words) / 2 > end:  # else it would lie on the one before
+            yield _text(at, floor + 15, words, "middle")
+            end = at + LETTER * len(words) / 2
 
 
-def _stages(x: _Axis, stages: Sequence[tuple[float, str]]) -> list[Markup]:
-    parts = []
+def _stages(x: _Axis, figure: Figure, top: float, floor: float) -> Iterator[Markup]:
     start = x.low
-    for end, name in stages:
+    for end, name in figure.stages:
         at = x.place(min(end, x.high))
-        parts.append(_segment("stage", at, TOP, at, HEIGHT - BOTTOM))
-        parts.append(_text((x.place(start) + at) / 2, TOP + 10, name, "middle"))
+        yield _segment("stage", at, top, at, floor)
+        if at - x.place(start) > LETTER * len(name):  # else it would lie on the one beside
+            yield _text((x.place(start) + at) / 2, top + 10, name, "middle")
         start = min(end, x.high)
-    return parts
 
 
-# --- the strip ------------------------------------------------------------------------------------
+# --- the gutter -----------------------------------------------------------------------------------
 
 
-def strip(claim: ClaimText) -> Markup:
-    """Return a claim's leading condition: discs of its runs, squares of the control, the bound."""
-    own = _leading(claim)
-    if own is None:
-        return Markup()
-    rows = _rows(claim, own, [*claim.answer.controls[:2], *claim.answer.ablations[:1]])
-    height = ROW * len(rows) + 6
-    x = _scale(own, rows, EDGE, STRIP_WIDTH - EDGE)
-    parts = _accepted(own, x, 0.0, STRIP_WIDTH, height)
-    parts += [
-        _mark(kind, x.place(value), ROW * (line + 0.5) + 3)
-        for line, (kind, _, values) in enumerate(rows)
-        for value in values
+def _named(figure: Figure) -> list[tuple[str, str, list[float]]]:
+    """Every label with its class and the heights that it belongs to, each once."""
+    ends: dict[tuple[str, str], list[float]] = {}
+    heights = _heights(figure)
+    for lines in figure.lines:
+        reached = [run[-1] for run in lines.runs]
+        beyond = not min(heights) <= median(reached) <= max(heights)
+        aside = f" ({number(median(reached), 1)})" if beyond else ""
+        ends.setdefault((_kind(figure, lines), f"{lines.label}{aside}"), []).extend(reached)
+    for level in figure.levels:
+        kind = "bound" if level.is_bound else "level"
+        ends.setdefault((kind, level.label), []).append(level.at)
+    return [(kind, label, heights) for (kind, label), heights in ends.items()]
+
+
+def _labels(figure: Figure, y: _Axis, top: float, floor: float) -> Iterator[Markup]:
+    """The labels at the right of the frame, each as near its line's end as the others let it."""
+    labels = [
+        _Label(kind, textwrap.wrap(label, LABEL_LETTERS), y.place(median(heights)))
+        for kind, label, heights in _named(figure)
     ]
-    return _svg("strip", STRIP_WIDTH, height, _strip_label(claim, own, rows), parts)
+    labels.sort(key=lambda label: label.at)
+    sizes = [LABEL_LINE * len(label.words) + 5 for label in labels]
+    starts: list[float] = []
+    for label, size in zip(labels, sizes, strict=True):
+        least = starts[-1] + sizes[len(starts) - 1] if starts else top
+        starts.append(max(least, label.at - size / 2))
+    limit = floor + 4
+    for place in reversed(range(len(starts))):
+        starts[place] = min(starts[place], limit - sizes[place])
+        limit = starts[place]
+    left = WIDTH - GUTTER
+    for label, start, size in zip(labels, starts, sizes, strict=True):
+        middle = start + size / 2
+        yield _segment("leader", left + 1, label.at, left + 8, middle)
+        for row, words in enumerate(label.words):
+            at = start + LABEL_LINE * (row + 1) - 1
+            yield _text(left + 11, at, words, kind=f"label of-{label.kind.split()[0]}")
 
 
-def _ends_of_runs(claim: ClaimText) -> Markup:
-    """The strip at a figure's size, its rows named: for a quantity that has no course."""
-    own = _leading(claim)
-    if own is None:
+# --- runs as marks --------------------------------------------------------------------------------
+
+
+class _Marks(NamedTuple):
+    """The numbers of an arm's runs, with the class of their marks and what the arm is called."""
+
+    kind: str
+    words: str
+    values: Sequence[float]
+
+
+def ends(part: Part) -> Markup:
+    """Return the runs of a claim without a course as marks: a block for each condition.
+
+    Each block has the condition's own scale, its bound, and the runs of the claim, of its controls
+    and of what should succeed. Empty without numbers.
+    """
+    blocks = []
+    top = 0.0
+    for check in [check for check in part.checks if check.first.role is RowRole.DECIDES]:
+        drawn = _block(part, check, top)
+        if drawn is not None:
+            parts, top = drawn
+            blocks += parts
+    if not blocks:
         return Markup()
-    positive = claim.answer.positive_control
-    rows = _rows(claim, own, [*claim.answer.controls[:2], *([positive] if positive else [])])
-    floor = TOP + NAMED_ROW * len(rows)
-    x = _scale(own, rows, EDGE, WIDTH - RIGHT)
-    parts = _accepted(own, x, TOP, WIDTH - RIGHT + EDGE, floor)
-    for line, (kind, words, values) in enumerate(rows):
-        at = TOP + NAMED_ROW * line
-        parts.append(_text(EDGE, at + 13, words))
-        parts += [_mark(kind, x.place(value), at + 22) for value in values]
-    parts += [_text(x.place(one), floor + 15, _tick(one), "middle") for one in x.ticks()]
-    parts.append(_text(EDGE, 12.0, claim.noun_of(own)))
-    return _svg("chart", WIDTH, floor + 20, _strip_label(claim, own, rows), parts)
+    return _svg("chart", WIDTH, top, f"{part.line.title}: every run as a mark", blocks)
 
 
-def _leading(claim: ClaimText) -> Estimate | None:
-    """The condition that the row shows, or else the first that has numbers."""
-    shown = claim.shown
-    if shown is not None and shown.numbers:
-        return shown
-    return next((one for one in claim.base.estimates if one.numbers), None)
+def _block(part: Part, check: CheckRows, top: float) -> tuple[list[Markup], float] | None:
+    """A condition's marks from a height on, and the height at which they end."""
+    marks = _marks(part, check, MOST_ARMS)
+    estimate = _estimate(part, check.first)
+    if estimate is None or not marks:
+        return None
+    title = textwrap.wrap(check.bounded, TITLE_LETTERS)
+    start = top + 14.0 * len(title) + 6
+    words = [textwrap.wrap(mark.words, LABEL_LETTERS) for mark in marks]
+    heights = [max(MARKS_ROW, LABEL_LINE * len(lines) + 3) for lines in words]
+    floor = start + sum(heights)
+    right = WIDTH - GUTTER
+    x = _scale(estimate, marks, EDGE + 2, right - EDGE)
+    parts = [_text(4, top + 12.0 + 14 * row, line) for row, line in enumerate(title)]
+    parts += _met(estimate, x, _Frame(0, right, start, floor))
+    at = start
+    for mark, lines, height in zip(marks, words, heights, strict=True):
+        parts += [_mark(mark.kind, x.place(value), at + height / 2) for value in mark.values]
+        parts += [
+            _text(right + 8, at + LABEL_LINE * (row + 1), line, kind=f"label of-{mark.kind}")
+            for row, line in enumerate(lines)
+        ]
+        at += height
+    parts += [_text(x.place(tick), floor + 14, _tick(tick), "middle") for tick in x.ticks()]
+    return parts, floor + 24
 
 
-def _rows(claim: ClaimText, own: Estimate, arms: Sequence[ArmAnswer]) -> list[StripRow]:
-    """Of the claim's runs and of each arm that has numbers: the mark, the words, the numbers."""
-    place = claim.base.estimates.index(own)
-    marks = {Role.ABLATION: "ring", Role.POSITIVE_CONTROL: "positive"}
-    rows: list[StripRow] = [("run", SAID["run"], own.numbers)]
-    for one in arms:
-        mark = marks.get(one.role, "control")
-        if place < len(one.estimates) and (values := one.estimates[place].numbers):
-            rows.append((mark, f"{one.role}: {claim.arm(one)}", values))
-    return rows
+def strip(part: Part) -> Markup:
+    """Return the condition that a claim's row shows: a mark for each run, and the bound."""
+    check = part.leading
+    estimate = None if check is None else _estimate(part, check.first)
+    if check is None or estimate is None:
+        return Markup()
+    marks = _marks(part, check, FEW_ARMS)
+    if not marks:
+        return Markup()
+    height = STRIP_ROW * len(marks) + 6
+    x = _scale(estimate, marks, EDGE, STRIP_WIDTH - EDGE)
+    parts = [*_met(estimate, x, _Frame(0, STRIP_WIDTH, 0, height))]
+    parts += [
+        _mark(mark.kind, x.place(value), STRIP_ROW * (row + 0.5) + 3)
+        for row, mark in enumerate(marks)
+        for value in mark.values
+    ]
+    said = [f"{mark.words} from {_span(mark.values)}" for mark in marks]
+    label = f"{check.bounded}: {'; '.join(said)}"
+    return _svg("strip", STRIP_WIDTH, height, label, parts)
 
 
-def _scale(own: Estimate, rows: Sequence[StripRow], left: float, right: float) -> _Axis:
+def _marks(part: Part, check: CheckRows, most: int) -> list[_Marks]:
+    """The runs of the claim, then of other arms that ran beside it, as many as asked for."""
+    base = part.answer.base.name
+    kinds = {
+        Role.OWN: "run",
+        Role.READING: "run",
+        Role.CONTROL: "control",
+        Role.ABLATION: "ring",
+        Role.POSITIVE_CONTROL: "positive",
+    }
+    drawn = []
+    for row in check.rows:
+        estimate = _estimate(part, row)
+        if estimate is None or not estimate.numbers or row.arm_role not in kinds or not row.primary:
+            continue
+        kind = kinds[row.arm_role]
+        if row.arm_role in (Role.OWN, Role.READING) and row.arm != base:
+            kind = "side"
+        at = f", {row.at_words}" if row.at_words else ""
+        words = "runs" if row.arm == base and row.arm_role is Role.OWN else row.arm_words
+        drawn.append(_Marks(kind, f"{words}{at}", estimate.numbers))
+    order = ("run", "control", "positive", "side", "ring")
+    return sorted(drawn, key=lambda mark: order.index(mark.kind))[:most]
+
+
+def _estimate(part: Part, row: Row) -> Estimate | None:
+    """The numbers behind a row of what decides; None where no run has one."""
+    arms = [arm for arm in part.answer.arms() if arm.name == row.arm and arm.role is row.arm_role]
+    arm = next((arm for arm in arms if arm.at == row.at), None) or next(iter(arms), None)
+    if arm is None:
+        return None
+    same = [
+        estimate
+        for estimate in arm.estimates
+        if (estimate.check, estimate.name) == (row.place, row.condition)
+    ]
+    grade = part.claim.grade
+    place = 0
+    if arm.at is None and grade is not None and row.at in grade.primary:
+        place = grade.primary.index(row.at)
+    return next(iter(same[place:] or same), None)
+
+
+def _scale(estimate: Estimate, marks: Sequence[_Marks], left: float, right: float) -> _Axis:
     """The scale of all numbers and bounds; what is better lies to the right, whatever the bound."""
-    shown = [*(value for _, _, values in rows for value in values), *_ends(own)]
-    log = min(shown) > 0 and max(shown) > 5 * min(shown)
-    is_upper = own.limit.side in (Side.AT_MOST, Side.BELOW)
-    return _Axis(shown, log, *((right, left) if is_upper else (left, right)))
+    numbers = [*(value for mark in marks for value in mark.values), *_bounds(estimate)]
+    log = min(numbers) > 0 and max(numbers) > 5 * min(numbers)
+    is_upper = estimate.limit.side in (Side.AT_MOST, Side.BELOW)
+    return _Axis(numbers, log, *((right, left) if is_upper else (left, right)))
 
 
-def _ends(estimate: Estimate) -> tuple[float, ...]:
-    limit = estimate.limit
-    return limit.accepted if limit.side is Side.WITHIN else (limit.at,)
+def _bounds(estimate: Estimate) -> list[float]:
+    return [end for end in estimate.limit.accepted if math.isfinite(end)]
 
 
-def _accepted(estimate: Estimate, x: _Axis, top: float, right: float, floor: float) -> list[Markup]:
+def _met(estimate: Estimate, x: _Axis, frame: _Frame) -> Iterator[Markup]:
     """The accepted side as a shade, and each end of it as a line."""
-    at = [x.place(one) for one in _ends(estimate)]
-    left = at[0]
-    if estimate.limit.side is Side.WITHIN:
-        right = at[-1]
-    shade = Markup('<rect class="accept" x="{}" y="{}" width="{}" height="{}"/>').format(
-        *map(_n, (left, top, right - left, floor - top))
-    )
-    return [shade, *(_segment("bound", one, top, one, floor) for one in at)]
+    at = sorted(x.place(end) for end in _bounds(estimate))
+    right = at[-1] if len(at) > 1 else frame.right
+    yield _rect("accept", at[0], frame.top, right - at[0], frame.floor - frame.top)
+    yield from (_segment("bound", end, frame.top, end, frame.floor) for end in at)
 
 
 def _mark(kind: str, x: float, y: float) -> Markup:
-    if kind == "control":
-        return Markup('<rect class="control" x="{}" y="{}" width="4" height="4"/>').format(
-            _n(x - 2), _n(y - 2)
-        )
-    return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
-
-
-def _strip_label(claim: ClaimText, own: Estimate, rows: Sequence[StripRow]) -> str:
-    parts = [f"{len(own.numbers)} runs from {_span(own.numbers)}"]
-    parts += [f"{words} from {_span(values)}" for _, words, values in rows[1:]]
-    return f"{claim.said(own)}; {'; '.join(parts)}"
+    return _rect("control", x - 2, y - 2, 4, 4) if kind == "control" else _disc(kind, x, y)
 
 
 def _span(values: Sequence[float]) -> str:
     return f"{number(min(values))} to {number(max(values))}"
 
 
-# --- what both are drawn with ---------------------------------------------------------------------
+# --- what is drawn with ---------------------------------------------------------------------------
 
 
 class _Axis:
     """A linear or logarithmic scale, from the least to the largest number shown."""
 
     def __init__(self, values: Sequence[float], log: bool, start: float, end: float) -> None:
-        positive = [one for one in values if one > 0]
+        positive = [value for value in values if value > 0]
         self.log = log and bool(positive)
         self.low = min(positive) if self.log else min(values)
         self.high = max(positive) if self.log else max(values)
@@ -275,30 +413,35 @@ class _Axis:
         self._length = end - start
 
     def place(self, value: float) -> float:
-        """Return where a number lies; below a logarithmic scale, at its start."""
+        """Return where a number lies; beyond the scale, at its end."""
+        value = min(max(value, self.low), self.high)
         if self.log:
-            value = max(value, self.low)
             share = (math.log(value) - math.log(self.low)) / self._decades
         else:
             share = (value - self.low) / (self.high - self.low)
         return self._start + self._length * share
 
-    def holds(self, values: Sequence[float]) -> bool:
-        return max(values) >= self.low and min(values) <= self.high
-
     def ticks(self) -> list[float]:
         """Return two to six round numbers on the axis."""
-        if self.log:
-            first = math.ceil(math.log10(self.low))
-            last = math.floor(math.log10(self.high))
-            every = max(1, math.ceil((last - first) / 4))
-            decades = [10.0**one for one in range(first, last + 1, every)]
-            return decades if len(decades) > 1 else [self.low, self.high]
+        return self._decimal_ticks() if self.log else self._even_ticks()
+
+    def _decimal_ticks(self) -> list[float]:
+        first = math.floor(math.log10(self.low))
+        last = math.floor(math.log10(self.high))
+        decades = [10.0**power for power in range(first, last + 1)]
+        inside = [tick for tick in decades if self.low <= tick <= self.high]
+        if len(inside) < 3:
+            finer = [mantissa * tick for tick in decades for mantissa in (1, 2, 5)]
+            inside = [tick for tick in finer if self.low <= tick <= self.high]
+        every = math.ceil(len(inside) / 5)
+        return inside[::every] if len(inside) > 1 else [self.low, self.high]
+
+    def _even_ticks(self) -> list[float]:
         size = 10 ** math.floor(math.log10((self.high - self.low) / 3))
         step = next(size * m for m in (1, 2, 5, 10) if (self.high - self.low) / (size * m) <= 4.5)
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
-        return [step * one for one in range(first, last + 1)]
+        return [step * count for count in range(first, last + 1)]
 
 
 def _svg(name: str, width: float, height: float, label: str, parts: Sequence[Markup]) -> Markup:
@@ -306,9 +449,18 @@ def _svg(name: str, width: float, height: float, label: str, parts: Sequence[Mar
     return Markup(frame).format(name, _n(width), _n(height), label, Markup().join(parts))
 
 
+def _level(is_bound: bool, at: float, left: float, right: float) -> Markup:
+    return _segment("bound" if is_bound else "level", left, at, right, at)
+
+
 def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     line = Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>')
     return line.format(name, *map(_n, (x1, y1, x2, y2)))
+
+
+def _rect(name: str, x: float, y: float, width: float, height: float) -> Markup:
+    shape = Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"/>')
+    return shape.format(name, *map(_n, (x, y, width, height)))
 
 
 def _curve(kind: str, places: Sequence[float], run: Sequence[float], x: _Axis, y: _Axis) -> Markup:
@@ -317,15 +469,20 @@ def _curve(kind: str, places: Sequence[float], run: Sequence[float], x: _Axis, y
     return Markup('<polyline class="{}" points="{}"/>').format(kind, points)
 
 
+def _disc(kind: str, x: float, y: float) -> Markup:
+    return Markup('<circle class="{}" cx="{}" cy="{}" r="2.4"/>').format(kind, _n(x), _n(y))
+
+
 def _tick(value: float) -> str:
     if value and not 1e-3 <= abs(value) < 1e6:
         return with_power(f"{value:.0e}")
     return f"{value:,.6g}" if abs(value) >= 1 else f"{value:.2g}"
 
 
-def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
-    return Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
-        _n(x), _n(y), anchor, words
+def _text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> Markup:
+    named = Markup(' class="{}"').format(kind) if kind else ""
+    return Markup('<text{} x="{}" y="{}" text-anchor="{}">{}</text>').format(
+        named, _n(x), _n(y), anchor, words
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.seeds import rule
 from reproaudit.declarations import StrictModel
+from reproaudit.formats.numbers import number, of, setting_value
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.claims import ClaimText, texts_of
-from reproaudit.report.documentation import documentation_of
-from reproaudit.report.numbers import number, of, setting_value
+from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.printable import clean
 
 
@@ -69,19 +69,19 @@ def _name(card: Scorecard) -> str:
 
 
 def _claims(card: Scorecard) -> dict[str, str]:
-    return {text.answer.id: _claim(text) for text in texts_of(card)}
+    return {answer.id: _claim(answer) for answer in card.claims}
 
 
-def _claim(claim: ClaimText) -> str:
+def _claim(answer: ClaimAnswer) -> str:
+    """An answer in numbers, which a scorecard of an earlier version has, too."""
+    base = answer.base
     typical = [
-        f"{claim.noun_of(each)} {number(each.median, 4)}"
-        for each in claim.base.estimates
-        if each.median is not None
+        f"{estimate.measurement.replace('_', ' ')} {number(estimate.median, 4)}"
+        for estimate in base.estimates
+        if estimate.median is not None
     ]
-    level = f", {claim.answer.level}" if claim.answer.level else ""
-    return (
-        f"{claim.answer.outcome}{level}, {of(claim.base.yes, claim.base.n)}; {', '.join(typical)}"
-    )
+    level = f", {answer.level}" if answer.level else ""
+    return f"{answer.outcome}{level}, {of(base.yes, base.n)}; {', '.join(typical)}"
 
 
 def _rules(card: Scorecard) -> dict[str, str]:
@@ -91,11 +91,11 @@ def _rules(card: Scorecard) -> dict[str, str]:
 
 
 def _settings(card: Scorecard) -> dict[str, str]:
-    own = [(f"{e}.", one.settings) for e, one in card.audit.experiments.items()]
+    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
     return {
-        f"{experiment}{name}": f"{setting_value(one.at(card.scale))} ({one.source})"
+        f"{experiment}{name}": f"{setting_value(setting.at(card.scale))} ({setting.source})"
         for experiment, named in (("", card.audit.settings), *own)
-        for name, one in named.items()
+        for name, setting in named.items()
     }
 
 
@@ -105,4 +105,4 @@ def _software(card: Scorecard) -> dict[str, str]:
 
 def _documented(card: Scorecard) -> dict[str, str]:
     found = documentation_of(card.audit, card.reviews).variables
-    return {one.variable.name: "documented" if one.documented else "not" for one in found}
+    return {row.variable.name: "documented" if row.documented else "not" for row in found}

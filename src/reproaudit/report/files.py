@@ -50,8 +50,8 @@ def json_data(card: Scorecard) -> dict[str, Any]:
 
 
 PAGES: Mapping[str, PageFormat] = {
-    one.name: one
-    for one in (
+    page.name: page
+    for page in (
         PageFormat(
             "html",
             "text/html",

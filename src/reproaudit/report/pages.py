@@ -10,14 +10,39 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from reproaudit.audit import documentation
+from reproaudit.formats.numbers import documented_words, listed
+from reproaudit.formats.outcomes import DOTS, look
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report import choices, documentation, outline, reviews, screen
-from reproaudit.report.chart import chart, legend, strip
-from reproaudit.report.claims import questions_of
-from reproaudit.report.numbers import listed
-from reproaudit.report.outline import MOST_FACTS
+from reproaudit.report import making, reviews
+from reproaudit.report.chart import chart, ends, strip
+from reproaudit.report.parts import (
+    GRID_MARKS,
+    OWN_CLAIMS,
+    certainty,
+    grid_of,
+    groups,
+    how_to_read,
+    is_bold,
+    is_own,
+    legend_words,
+    links,
+    meta,
+    parts,
+    title_words,
+)
 from reproaudit.report.printable import clean
-from reproaudit.report.words import DOTS, look
+from reproaudit.report.reviews import note_words
+from reproaudit.report.rows import (
+    guess_rows,
+    leading_words,
+    left_words,
+    met_words,
+    row_cells,
+    row_words,
+    said_in_brief,
+    shown,
+)
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"
@@ -28,22 +53,55 @@ LONGEST_PAGE = 200
 MOST_WORDS = 3000
 """Words of it."""
 
+BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0), (6, 0))
+"""How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
+
+_HELPERS = (
+    certainty,
+    chart,
+    ends,
+    grid_of,
+    groups,
+    how_to_read,
+    is_own,
+    legend_words,
+    links,
+    listed,
+    look,
+    meta,
+    note_words,
+    parts,
+    guess_rows,
+    leading_words,
+    left_words,
+    met_words,
+    row_cells,
+    row_words,
+    said_in_brief,
+    shown,
+    strip,
+    is_bold,
+    title_words,
+)
+
 
 @cache
 def environment() -> Environment:
     """Return what renders the templates of this room; HTML is escaped in them."""
-    found = Environment(
+    rendering = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.globals.update(c=choices, d=documentation, o=outline, r=reviews, s=screen)
-    found.globals.update({one.__name__: one for one in (chart, legend, look, questions_of, strip)})
-    found.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
-    found.globals["style"] = STYLE.read_text(encoding="utf-8")
-    return found
+    rendering.globals.update(d=documentation, m=making, r=reviews)
+    rendering.globals.update(documented_words=documented_words)
+    rendering.globals.update({helper.__name__: helper for helper in _HELPERS})
+    rendering.globals.update(GRID_MARKS=GRID_MARKS, OWN_CLAIMS=OWN_CLAIMS)
+    rendering.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
+    rendering.globals["style"] = STYLE.read_text(encoding="utf-8")
+    return rendering
 
 
 def html(card: Scorecard) -> str:
@@ -52,11 +110,10 @@ def html(card: Scorecard) -> str:
 
 
 def markdown(card: Scorecard) -> str:
-    """Return the page as Markdown; of a long one, without findings that change no answer."""
+    """Return the page as Markdown; a long one counts the rows that ended as they should."""
     page = templates().get_template("paper.md")
-    for most in (MOST_FACTS + 1, MOST_FACTS, 5, 3, 2):
-        text = page.render(card=card, whole=most > MOST_FACTS, most=min(most, MOST_FACTS))
-        text = f"{text.rstrip()}\n"
+    for brief, most in BRIEFER:
+        text = f"{page.render(card=card, brief=brief, most=most).rstrip()}\n"
         if text.count("\n") <= LONGEST_PAGE and len(text.split()) <= MOST_WORDS:
             break
     return text
@@ -65,10 +122,9 @@ def markdown(card: Scorecard) -> str:
 @cache
 def templates() -> Environment:
     """Return what renders templates as Markdown: whatever they insert is plain text."""
-    found = environment().overlay(autoescape=False, finalize=_written)
-    found.filters["cell"] = _cell
-    found.globals["listed"] = listed
-    return found
+    rendering = environment().overlay(autoescape=False, finalize=_written)
+    rendering.filters["cell"] = _cell
+    return rendering
 
 
 def _written(value: object) -> str:

@@ -8,26 +8,24 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
+from reproaudit.audit.documentation import documentation_of
 from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
-from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.outcomes import look
+from reproaudit.formats.scorecard import HeadCounts, Scorecard, Whose
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
-from reproaudit.report.claims import claims_of
-from reproaudit.report.documentation import documentation_of
-from reproaudit.report.numbers import listed
 from reproaudit.report.pages import environment
+from reproaudit.report.parts import Part, capital, parts
 from reproaudit.report.printable import clean
-from reproaudit.report.screen import questions, verdict
-from reproaudit.report.words import look
 
 PAGE = "index.html"
-REGISTER_VERSION = 4
+REGISTER_VERSION = 5
 _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 """What begins a formula, also in full width."""
 
@@ -39,24 +37,34 @@ class ClaimEntry(StrictModel):
     short: str
     """The claim as a clause."""
     main: bool
+    whose: Whose
+    """The paper's, its code's, derived by us, or a question of ours."""
     outcome: Outcome
     certainty: Level | None
     yes: int
     n: int
-    """The runs that count."""
-    phrase: str
-    """The weightiest that no other field shows."""
+    """The runs that say yes or no."""
+    text: str
+    """What was found, in words."""
 
     @property
     def name(self) -> str:
         """The claim's name within its paper."""
         return self.id.partition(".")[2]
 
+    @property
+    def title(self) -> str:
+        """The claim as the beginning of a line."""
+        return capital(self.short, self.main)
+
 
 class ChoiceEntry(StrictModel):
-    """A choice that a paper leaves open, and on which answers hang."""
+    """A choice that changes an answer."""
 
     setting: str
+    """What a page calls it."""
+    values: str
+    """One value and the others, with who states them."""
     claims: tuple[str, ...]
 
 
@@ -67,25 +75,29 @@ class PaperEntry(StrictModel):
     title: str
     venue: str
     verdict: str
-    """Its verdict, in one to four sentences."""
+    """Its verdict, in two sentences at most."""
+    counts: HeadCounts
+    """The outcomes, counted; those of the paper's own claims are shown."""
     questions: tuple[str, ...]
     hangs_on: tuple[ChoiceEntry, ...]
-    """The choices on which claims depend."""
+    """The choices that change an answer."""
     card: int
     """Variables documented by the card."""
     documented: int | None
     """Variables documented by the reviewers' word; null where nobody has reviewed."""
     of: int
-    """Of so many."""
+    """The variables that are scored."""
     page: str
     """Its page, below the register's folder."""
     origin: str | None
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
+    """The paper's own first."""
 
-    def clauses(self, choice: ChoiceEntry) -> str:
-        """Return the claims that depend on a choice, as clauses."""
-        return listed([claim.short for claim in self.claims if claim.id in choice.claims])
+    @property
+    def own(self) -> tuple[ClaimEntry, ...]:
+        """The paper's own claims."""
+        return tuple(claim for claim in self.claims if claim.whose == "paper")
 
 
 class Register(StrictModel):
@@ -98,9 +110,9 @@ class Register(StrictModel):
     """By short name; measurements from elsewhere behind our own."""
 
     @property
-    def counts(self) -> Counter[str]:
-        """How many claims have which outcome."""
-        return Counter(claim.outcome for paper in self.papers for claim in paper.claims)
+    def counts(self) -> Counter[Outcome]:
+        """How many of the papers' own claims have which outcome."""
+        return sum((Counter(paper.counts.paper) for paper in self.papers), Counter())
 
 
 def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> Path:
@@ -111,24 +123,28 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
         tier: smoke, quick or paper.
         found: each scorecard of the tier, by its folder.
     """
-    ordered = sorted(found, key=lambda one: (found[one].paper.slug, len(one.parts), one))
-    for place in (one for one in ordered if found[one].origin is None):
+    ordered = sorted(found, key=lambda place: (found[place].paper.slug, len(place.parts), place))
+    for place in (place for place in ordered if found[place].origin is None):
         _update(place / "badge.svg", paper_badge(found[place]))
         claims = found[place].of_paper
         badges = place / "badges"
         for claim in claims:
             _update(badges / f"{claim.id}.svg", claim_badge(claim))
         for old in badges.glob(f"{found[place].paper.slug}.*.svg"):
-            if old.stem not in {one.id for one in claims}:
+            if old.stem not in {claim.id for claim in claims}:
                 old.unlink()
-    register = Register(tier=tier, papers=tuple(entry(found[one], one, folder) for one in ordered))
+    register = Register(
+        tier=tier, papers=tuple(entry(found[place], place, folder) for place in ordered)
+    )
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
     pictures = {}
-    for one, place in zip(register.papers, ordered, strict=True):
-        main = (claim for claim in claims_of(found[place]) if claim.claim.main)
-        pictures[one.page] = next(map(picture, main), Markup())
-    outcomes = [(one.value, one.value.replace(" ", "-")) for one in Outcome]
+    for paper, place in zip(register.papers, ordered, strict=True):
+        figures = found[place].figures
+        main = (line.claim for line in found[place].head.own if line.main)
+        drawn = (picture(figures[claim]) for claim in main if claim in figures)
+        pictures[paper.page] = next(drawn, Markup())
+    outcomes = [(outcome.value, outcome.value.replace(" ", "-")) for outcome in Outcome]
     page = environment().get_template("register.html")
     _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
     return folder / PAGE
@@ -137,56 +153,57 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
 def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
     """Return a paper's entry."""
     documented = documentation_of(card.audit, card.reviews)
+    head = card.head
     return PaperEntry(
-        slug=card.paper.slug,
-        title=card.paper.title,
+        slug=card.slug,
+        title=head.title,
         venue=card.paper.published,
-        verdict=" ".join(verdict(card)),
-        questions=tuple(question.text for question in questions(card)),
-        hangs_on=tuple(_choices(card)),
+        verdict=" ".join(head.verdict),
+        counts=head.counts,
+        questions=tuple(question.text for question in head.questions),
+        hangs_on=tuple(
+            ChoiceEntry(
+                setting=choice.words,
+                values=f"{choice.value} → {', '.join(choice.others)}",
+                claims=tuple(effect.claim for effect in choice.effects),
+            )
+            for choice in head.choices
+        ),
         card=documented.card,
         documented=documented.by_reviewers,
         of=documented.of,
         page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
         origin=None if card.origin is None else card.origin.who,
-        claims=tuple(
-            ClaimEntry(
-                id=one.answer.id,
-                short=one.claim.short,
-                main=one.claim.main,
-                outcome=one.answer.outcome,
-                certainty=one.answer.level,
-                yes=one.base.yes,
-                n=one.base.n,
-                phrase=one.phrase,
-            )
-            for one in claims_of(card)
-        ),
+        claims=tuple(map(_claim, parts(card))),
     )
 
 
-def _choices(card: Scorecard) -> Iterator[ChoiceEntry]:
-    claims: dict[str, dict[str, None]] = {}
-    for one in claims_of(card):
-        for side in one.answer.sides or ():
-            if side.varied is not None:
-                claims.setdefault(one.setting(side.varied.setting), {})[one.answer.id] = None
-    for setting, ids in claims.items():
-        yield ChoiceEntry(setting=setting, claims=tuple(ids))
+def _claim(part: Part) -> ClaimEntry:
+    line = part.line
+    return ClaimEntry(
+        id=line.claim,
+        short=line.title,
+        main=line.main,
+        whose=line.whose,
+        outcome=line.outcome,
+        certainty=line.level,
+        yes=part.answer.base.yes,
+        n=part.answer.base.valid,
+        text=line.text,
+    )
 
 
 def register_csv(papers: Sequence[PaperEntry]) -> str:
     """Return a row for each claim, as CSV."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(
-        ("paper", "claim", "outcome", "certainty", "yes", "runs", "measured by", "phrase")
-    )
+    columns = ("paper", "claim", "whose", "outcome", "certainty", "yes", "runs", "measured by")
+    rows.writerow((*columns, "found"))
     for paper in papers:
         who = paper.origin or "reproaudit"
         for claim in paper.claims:
-            counts = (claim.certainty or "", claim.yes, claim.n)
-            row = (paper.slug, claim.id, claim.outcome, *counts, who, claim.phrase)
+            named = (paper.slug, claim.id, claim.whose, claim.outcome)
+            row = (*named, claim.certainty or "", claim.yes, claim.n, who, claim.text)
             rows.writerow(_as_text(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
 
@@ -231,8 +248,12 @@ def claim_badge(claim: ClaimAnswer) -> str:
 
 def paper_badge(card: Scorecard) -> str:
     """Return a paper's badge: its tier, and how many claims have which outcome."""
-    counts = Counter(claim.outcome for claim in card.of_paper)
-    pieces = [(f"{counts[one]} {one}", look(one).colour) for one in Outcome if counts[one]]
+    counts = card.head.counts.paper
+    pieces = [
+        (f"{counts[outcome]} {outcome}", look(outcome).colour)
+        for outcome in Outcome
+        if counts.get(outcome)
+    ]
     return _badge(f"{card.paper.slug}, {card.tier} tier", pieces or [("no claims", "dim")])
 
 
@@ -241,7 +262,7 @@ def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
     drawn = []
     at = 0
     texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
-    for text, colour in zip(texts, (LABEL, *(COLOURS[one] for _, one in pieces)), strict=True):
+    for text, colour in zip(texts, (LABEL, *(COLOURS[name] for _, name in pieces)), strict=True):
         room = round(CHARACTER * len(text))
         drawn.append(
             Markup(

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-from reproaudit.audit.review import Dispute, Note, version_of
-from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.words import Namer
+from reproaudit.audit.review import Dispute, version_of
+from reproaudit.formats.names import Namer
+from reproaudit.formats.scorecard import HeadNote, Scorecard
 
 
 def decisions(card: Scorecard) -> list[str]:
     """Return every decision on a variable, in the order of the audit's variables."""
     return [
-        f"{variable.name}: {one.reviewer}, {one.as_of}, {one.decision.replace('_', ' ')}. "
-        f"{one.reason}"
+        f"{variable.name}: {review.reviewer}, {review.as_of}, {review.decision.replace('_', ' ')}. "
+        f"{review.reason}"
         for variable in card.audit.variables
-        for one in card.reviews.variables.get(variable.name, ())
+        for review in card.reviews.variables.get(variable.name, ())
     ]
 
 
@@ -29,11 +29,17 @@ def opinions(card: Scorecard) -> list[str]:
     day = attrgetter("as_of")
     answers = sorted(card.reviews.responses, key=day)
     found = []
-    for one in sorted(card.reviews.disputes, key=day):
-        to_it = [answer for answer in answers if answer.to == one.claim]
+    for dispute in sorted(card.reviews.disputes, key=day):
+        to_it = [answer for answer in answers if answer.to == dispute.claim]
         replies = "".join(f" {each.by}, {each.as_of}: {each.statement}" for each in to_it)
-        about = f"claim “{said.get(one.claim, one.claim)}”" if one.claim else _about(card, one)
-        found.append(f"{one.reviewer}, {one.as_of}, disputes the {about}: {one.reason}{replies}")
+        about = (
+            f"claim “{said.get(dispute.claim, dispute.claim)}”"
+            if dispute.claim
+            else _about(card, dispute)
+        )
+        found.append(
+            f"{dispute.reviewer}, {dispute.as_of}, disputes the {about}: {dispute.reason}{replies}"
+        )
     disputed = {dispute.claim for dispute in card.reviews.disputes}
     for answer in answers:
         if answer.to not in disputed:
@@ -47,11 +53,11 @@ def opinions(card: Scorecard) -> list[str]:
     return found
 
 
-def note_words(card: Scorecard, note: Note) -> str:
+def note_words(note: HeadNote) -> str:
     """Return whose opinion a note is, from when, and whether claims or answers have changed
     since."""
-    stale = "; claims or answers have changed since" if card.note_is_stale else ""
-    return f"opinion of {note.reviewer}, {note.as_of}{stale}"
+    stale = "; claims or answers have changed since" if note.stale else ""
+    return f"opinion of {note.by}, {note.as_of}{stale}"
 
 
 def _about(card: Scorecard, dispute: Dispute) -> str:

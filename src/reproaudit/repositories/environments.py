@@ -153,7 +153,7 @@ def in_python(
 
 
 def _few_variables(home: Path) -> dict[str, str]:
-    """The environment of what may run an author's code: no token and no key of the user's."""
+    """Return the variables of what may run an author's code: no token, no key of the user's."""
     names = (*PASSED, *THREAD_VARIABLES)
     passed = {name: os.environ[name] for name in names if name in os.environ}
     return {**passed, "PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
@@ -162,7 +162,7 @@ def _few_variables(home: Path) -> dict[str, str]:
 def _environment(
     wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
 ) -> Path:
-    """The folder of an environment; it is made once for each content of its file."""
+    """Return the folder of an environment, which is made once for each content of its file."""
     name = wanted.requirements
     text = ""
     if name is not None:
@@ -195,7 +195,7 @@ def _environment(
 def _making(
     wanted: PythonEnvironment, pins: Path | None, made: Path, home: Path
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, str]]]:
-    """The calls that make an environment, with their variables.
+    """Yield the calls that make an environment, with their variables.
 
     A bare one needs no more than Python, the others uv. uv's own settings, which may hold the
     password of an index, are for the calls that run no code of a package. Checking runs some: a

@@ -68,12 +68,12 @@ class _Command:
                 raise ValueError(f"{text} is built into the code")
 
     def phases(self, settings: Any) -> dict[str, int]:
-        """The steps that the settings state; a command is seen to have made them by its logs."""
+        """Return the steps that the settings state; only the logs show whether they were made."""
         stated = stated_length(self.audit, self.name, dataclasses.asdict(settings))
         return {PHASE: int(stated or 1)}
 
     def measure(self, settings: Any, session: Session) -> Measurements:
-        """Runs the command with the session's seed; a CommandError says where its output is."""
+        """Run the command with the session's seed; a CommandError says where its output is."""
         with scratch_folder() as scratch:
             values = {**dataclasses.asdict(settings), SEED: session.seed}
             measured, last_step = self._measured(values, session, scratch.resolve())
@@ -83,7 +83,7 @@ class _Command:
     def _measured(
         self, values: Mapping[str, SettingValue], session: Session, scratch: Path
     ) -> tuple[Measurements, int]:
-        """What one call measures in an empty place, and the last step of its logs."""
+        """Return what one call measures in an empty folder, and the last step of its logs."""
 
         def tell() -> None:
             session.progress(PHASE, 0, 0)  # how many steps it makes is known by its logs alone
@@ -134,7 +134,7 @@ class _Command:
     def _read(
         self, logs: Sequence[Path], values: Mapping[str, SettingValue], scratch: Path
     ) -> tuple[Measurements, int]:
-        """The declared measurements, and the last step of the curves that they are from.
+        """Return the declared measurements, and the last step of the curves that they are from.
 
         Numbers that are not finite are left as they are. Curves without steps have the last step 0.
         """
@@ -170,7 +170,7 @@ class _Command:
 
 
 def _refuse_foreign(folder: Path, name: str, began: int) -> None:
-    """Refuses a link or an absent file, and removes what was there before the command began."""
+    """Refuse a link or an absent file, and remove what was there before the command began."""
     written = folder / name
     above = (path for path in (written, *written.parents) if path.is_relative_to(folder))
     if any(path.is_symlink() for path in above):
@@ -183,7 +183,7 @@ def _refuse_foreign(folder: Path, name: str, began: int) -> None:
 
 
 def _joined(runs: Sequence[LoggedRun], seed: SettingValue) -> LoggedRun:
-    """All that the logs hold, as one run; another seed or a tag twice is refused."""
+    """Return all that the logs hold as one run; refuse another seed, and a tag in two logs."""
     place = ", ".join(run.name for run in runs)
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
     config: dict[str, object] = {}

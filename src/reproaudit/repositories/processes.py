@@ -1,4 +1,4 @@
-"""Runs a foreign command to its end, and keeps what it prints; all that it starts ends with it.
+"""Foreign commands run to their end; what they print is kept, and all that they start ends, too.
 
 Between us and the command is a guard: this file, run as a program. It reads a `Call`, one line of
 JSON, from the socket that is its standard input, and answers there in words how the command ended.
@@ -166,13 +166,13 @@ def _ending(call: dict[str, Any]) -> str:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Asks Linux for something of this process; elsewhere nothing happens."""
+    """Ask Linux for something of this process; do nothing elsewhere."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _end_all(child: subprocess.Popen[bytes], gently: bool) -> None:
-    """Ends the command's process group and every descendant; returns when none is left."""
+    """End the command's process group and every descendant; return when none is left."""
     with suppress(OSError, subprocess.TimeoutExpired):
         if gently:
             os.killpg(child.pid, signal.SIGTERM)

@@ -81,8 +81,8 @@ def _inside(text: str) -> str:
     return text
 
 
-def _of_form(pattern: str, words: str) -> AfterValidator:
-    """Refuses text of another form, in words."""
+def _matching(pattern: str, words: str) -> AfterValidator:
+    """Return a validator that refuses text of another pattern, in words."""
 
     def hold(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -93,7 +93,7 @@ def _of_form(pattern: str, words: str) -> AfterValidator:
 
 
 def _quoted(value: object) -> object:
-    """Refuses a version that YAML has read as a number: 3.10 is 3.1 to it."""
+    """Refuse a version that YAML has read as a number: 3.10 is 3.1 to it."""
     if isinstance(value, float):
         raise ValueError(
             'expected text in quotes, such as "3.10": as a number it loses its last zero'
@@ -103,18 +103,18 @@ def _quoted(value: object) -> object:
 
 _Argument = Annotated[str, Field(max_length=4000), AfterValidator(_with_placeholders)]
 _Path = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_inside)]
-_Address = Annotated[str, _of_form("(?!-)((?!::).){1,2000}", "an address or a path")]
+_Address = Annotated[str, _matching("(?!-)((?!::).){1,2000}", "an address or a path")]
 _Commit = Annotated[
-    str, _of_form("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
+    str, _matching("[0-9a-f]{40}", "the whole id of a commit, 40 hexadecimal digits")
 ]
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
-_Image = Annotated[str, _of_form(_IMAGE, "an image by its digest, NAME@sha256:…")]
+_Image = Annotated[str, _matching(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[
     str,
-    _of_form(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
+    _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
     BeforeValidator(_quoted),
 ]
-_Variable = Annotated[str, _of_form("[A-Z][A-Z0-9_]*", "a name in capitals")]
+_Variable = Annotated[str, _matching("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
 
 class PinnedSource(StrictModel):

@@ -100,9 +100,8 @@ def run_cells(
     """
     if jobs < 1:
         raise UsageError(f"cannot run {jobs} jobs at once. Use --jobs 1 or more.")
-    planned, others = _planned(
-        (cells, judged_too), locate, store, device, form, declared or {}, adoptions, on_event
-    )
+    planned = plan_jobs(cells, locate, store, device, form, declared or {}, on_event, adoptions)
+    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event, adoptions)
     on_event(events.PhaseStarted("reading records"))
     anew = Anew.now(store) if fresh is True else fresh or None
     present = _records_of(store, planned, anew)
@@ -119,24 +118,6 @@ def run_cells(
     return summary
 
 
-def _planned(
-    wanted: tuple[Iterable[Cell], Iterable[Cell]],
-    locate: Callable[[str], Module],
-    store: Store,
-    device: str | Mapping[str, str],
-    form: RunForm,
-    declared: Declarations,
-    adoptions: Mapping[str, Adoptions],
-    on_event: events.OnEvent,
-) -> list[list[Job]]:
-    """Jobs for the cells that are run, and for those that are only judged."""
-    cells, judged_too = wanted
-    planned = plan_jobs(cells, locate, store, device, form, declared, on_event)
-    others = plan_jobs(judged_too, locate, store, device, form, {}, on_event)
-    borne = borne_out(store, [*planned, *others], adoptions)
-    return [with_adopted(planned, borne), with_adopted(others, borne)]
-
-
 def run_jobs(
     jobs: Sequence[Job],
     store: Store,
@@ -148,7 +129,7 @@ def run_jobs(
     may_start: events.MayStart = lambda _cell: True,
     leave: bool = False,
 ) -> None:
-    """Runs jobs that are planned, and counts them in a summary; the rest is as of `run_cells`."""
+    """Runs jobs that are planned, and counts them in a summary; other arguments as `run_cells`."""
     summary.left.update(job.cell.paper for job in jobs)
     run = _Run(store, anew, limits, on_event, may_start, summary, leave)
     try:
@@ -197,8 +178,12 @@ def plan_jobs(
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
     on_event: events.OnEvent = lambda _event: None,
+    adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> list[Job]:
-    """A job for each cell, in order and once; a SpecError names all that are unknown or unfit."""
+    """A job for each cell, in order and once; a SpecError names all that are unknown or unfit.
+
+    It has the codes whose records count as its own, by adoptions that the store bears out.
+    """
     papers: dict[str, _Paper] = {}
     alike: dict[tuple[str, str, str], Job] = {}
     jobs: dict[Path, Job] = {}
@@ -232,7 +217,11 @@ def plan_jobs(
             jobs.setdefault(place, job)
     if faults:
         raise SpecError("\n".join(faults))
-    return list(jobs.values())
+    borne_out = {
+        paper: lines.held_against(_compared(store, jobs.values(), lines))
+        for paper, lines in adoptions.items()
+    }
+    return with_adopted(jobs.values(), borne_out)
 
 
 class _Paper:
@@ -303,7 +292,7 @@ def _planned_cell(job: Job, present: _Kept) -> events.PlannedCell:
 def _noted(
     store: Store, planned: Sequence[Job], others: Sequence[Job], present: _Kept
 ) -> events.Summary:
-    """Notes with which data cells are planned, and where each has its record or will have it."""
+    """Notes the data that cells are planned with, and the fingerprint of each cell's record."""
     summary = events.Summary(present=len(present))
     for job in planned:
         summary.plan(job.cell, present.get(job.number, (job.fingerprint,))[0])
@@ -328,24 +317,14 @@ def with_adopted(jobs: Iterable[Job], adoptions: Mapping[str, Adoptions]) -> lis
     return whole
 
 
-def borne_out(
-    store: Store, jobs: Sequence[Job], adoptions: Mapping[str, Adoptions]
-) -> dict[str, Adoptions]:
-    """By paper, its adoptions as far as the records of a store bear them out."""
-    return {
-        paper: lines.held_against(_compared(store, jobs, lines))
-        for paper, lines in adoptions.items()
-    }
-
-
 def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterator[Record]:
-    """The records of cells that adoptions compared, of the pairs to which some jobs belong."""
+    """The records of the cells that adoptions compared, among the pairs of some jobs."""
     likes = {pair_of(job.cell): job for job in jobs} if adoptions.lines else {}
     for line, cell in adoptions.compared:
         like = likes.get(cell.pair)
         if like is None or line.versions != like.versions:
             continue
-        codes = [code for one in (line.old, line.new) for code in adoptions.digests_of(one)]
+        codes = [code for name in (line.old, line.new) for code in adoptions.digests_of(name)]
         for tier, code in product((cell.tier, adoption_tier(cell.tier)), codes):
             drawn = replace(like.cell, tier=tier, seed=cell.seed)
             with suppress(DamagedError):
@@ -354,14 +333,14 @@ def _compared(store: Store, jobs: Iterable[Job], adoptions: Adoptions) -> Iterat
 
 
 def fingerprints_of(job: Job) -> Iterator[str]:
-    """Under which a cell's record may lie: that of today's code first."""
+    """The fingerprints under which a cell's record may lie: that of today's code first."""
     yield job.fingerprint
     for code in job.adopted:
         yield fingerprint(job.cell, code, job.versions, job.data)
 
 
 def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> _Kept:
-    """By number, what is needed of the finished record of each job's cell that has one.
+    """The finished records that there are, by the numbers of their jobs.
 
     Where cells are measured anew, records from before do not count.
 
@@ -369,20 +348,20 @@ def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> 
         SpecError: if a record has other coordinates than are declared. Measured again by the same
             code, its numbers would be the same, under other names.
     """
-    found: _Kept = {}
+    kept: _Kept = {}
     changed: Counter[ChangedAxes] = Counter()
     papers = {job.cell.paper for job in jobs}
-    kept = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
+    axes = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
     for job in jobs:
         record = _present(store, job)
         if record is None or (anew and not anew.has(store, record)):
             continue
-        found[job.number] = (record.fingerprint, record.seconds)
+        kept[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
-            changed.update(changed_axes(record, job.declared, kept[job.cell.paper]))
+            changed.update(changed_axes(record, job.declared, axes[job.cell.paper]))
     if changed:
-        raise SpecError("\n".join(one.line(count) for one, count in changed.items()))
-    return found
+        raise SpecError("\n".join(change.line(count) for change, count in changed.items()))
+    return kept
 
 
 def _present(
@@ -423,13 +402,12 @@ class _Run:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
-        never wait for each other. What is waited for longer is said, once for each lock.
+        never wait for each other. A lock that is waited for longer is named, once.
         """
         naps = 0
-        keeps_records = getattr(executor, "keeps_records", False)
         while jobs:
             busy: list[Job] = []
-            taken = self._offered(jobs) if keeps_records else self._taken(jobs, busy)
+            taken = self._offered(jobs) if executor.keeps_records else self._taken(jobs, busy)
             for outcome in executor.run(taken, self.on_event):
                 self._settle(outcome)
             naps = naps + 1 if len(busy) == len(jobs) else 0
@@ -530,7 +508,7 @@ class _Run:
         self.on_event(events.CellNote(job.cell, text))
 
     def _failures(self, job: Job) -> tuple[Failures, Record] | None:
-        """How often a cell failed with this code and demand, of a series of its own in that."""
+        """How often a cell failed with this code and demand; in a series, within it alone."""
         known = self.store.failures(job.cell, job.fingerprint)
         if known is None or (known[0].code, known[0].demand) != (job.code, self._demand(job)):
             return None
@@ -538,7 +516,7 @@ class _Run:
 
     def _demand(self, job: Job) -> str:
         declared = job.declared or {}
-        held_to = {name: one.model_dump(mode="json") for name, one in sorted(declared.items())}
+        held_to = {name: declared[name].model_dump(mode="json") for name in sorted(declared)}
         return sha256(json.dumps([held_to, astuple(self.limits)]).encode())
 
     def _made(self, job: Job) -> Record | None:
@@ -598,7 +576,6 @@ class _Run:
         return count < MOST_FAILURES and job.number not in self._tried
 
     def _finish(self, job: Job, record: Record) -> None:
-        """Counts a cell that has its record, and gives it back."""
         _, lock = self._held.pop(job.number)
         if lock is not None:
             lock.give_back(finished=record.status is not CellStatus.FAILED)

@@ -76,7 +76,7 @@ def _hardware() -> str:
         name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     flags = (known.get("flags") or known.get("Features") or "").split()
-    widest = next((one for one in VECTORS if one in flags), "")
+    widest = next((vectors for vectors in VECTORS if vectors in flags), "")
     family = [f"{name} {known[name]}" for name in ("cpu family", "model") if name in known]
     called = known.get("model name") or platform.machine()
     return ", ".join(filter(None, (called, *family, widest)))

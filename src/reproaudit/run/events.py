@@ -13,7 +13,7 @@ from reproaudit.records import CellStatus, Record
 
 @dataclass(frozen=True)
 class PhaseStarted:
-    """What the run as a whole does from now on, such as planning, for a paper or for all."""
+    """The run as a whole does something else from now on, such as planning, for a paper or all."""
 
     name: str
     paper: str = ""
@@ -24,8 +24,8 @@ class PlannedCell:
     """A cell of a plan.
 
     Attributes:
-        steps: of all of its phases; 0 if they are not known.
-        seconds: that its finished record took; None if it has none.
+        steps: the steps of all its phases; 0 if they are not known.
+        seconds: what its finished record took; None if it has none.
     """
 
     cell: Cell
@@ -72,8 +72,8 @@ class Progress:
 class CellNote:
     """Lines on a cell: what was printed by what computes it, or what happened to it.
 
-    It is run again once since it crashed; its unreadable record was moved aside; measured anew it
-    gave other numbers than its earlier record. The lines may hold any character.
+    For instance, the cell is run again since it crashed, its unreadable record was moved aside, or
+    it gave other numbers than its earlier record. The lines may hold any character.
     """
 
     cell: Cell

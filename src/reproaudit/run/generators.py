@@ -71,16 +71,16 @@ def restored(data: bytes) -> bytes | None:
 
 def _states() -> dict[str, Any]:
     """The states by library; of torch as text, by device."""
-    found: dict[str, Any] = {
+    states: dict[str, Any] = {
         "python": random.getstate(),
         "numpy": np.random.get_state(legacy=False),
     }
     torch = sys.modules.get("torch")
     if torch is not None:
-        found["torch"] = _as_text(torch.get_rng_state())
+        states["torch"] = _as_text(torch.get_rng_state())
         cards = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-        found["cuda"] = list(map(_as_text, cards))
-    return found
+        states["cuda"] = list(map(_as_text, cards))
+    return states
 
 
 def _restore(states: dict[str, Any]) -> None:

@@ -64,8 +64,8 @@ def load_experiments(module: Module) -> Mapping[str, Experiment]:
     experiments = getattr(imported, "EXPERIMENTS", None)
     if not isinstance(experiments, Mapping):
         raise SpecError(f"{module.file}: defines no mapping named EXPERIMENTS")
-    for name, one in experiments.items():
-        if not isinstance(one, Experiment):
+    for name, experiment in experiments.items():
+        if not isinstance(experiment, Experiment):
             raise SpecError(f"{module.file}: EXPERIMENTS['{name}'] is not an Experiment")
     return experiments
 
@@ -141,7 +141,7 @@ class _CoveredFinder(MetaPathFinder):
 
 def _installed() -> list[str]:
     """Where libraries are installed, which no neighbour hides."""
-    return [one for one in sys.path if _INSTALLED & {*Path(one).parts}]
+    return [place for place in sys.path if _INSTALLED & {*Path(place).parts}]
 
 
 def places_of_libraries() -> list[str]:
@@ -220,7 +220,7 @@ def _sources_within(root: str, path: str) -> FileFinder:
 def one_line(error: BaseException, within: Path | None = None) -> str:
     """An exception as type, message and place, if possible within a folder, on one line."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [one for one in frames if within and Path(one.filename).is_relative_to(within)]
+    ours = [frame for frame in frames if within and Path(frame.filename).is_relative_to(within)]
     at = next(reversed(ours or frames), None)
     place = f" ({Path(at.filename).name}:{at.lineno})" if at else ""
     try:

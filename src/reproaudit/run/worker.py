@@ -41,13 +41,13 @@ from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.store.records import Clock, Partial
 
 CELL_THREADS = 1
-"""Of each cell, however many run at once: so their number changes no bit of a result."""
+"""The threads of each cell, however many run at once, so that their number changes no bit."""
 
 PROGRESS_SECONDS = 0.1
 """The seconds between two reports of a phase's progress, but for its end."""
 
 LONGEST_TRACE = 20_000
-"""Characters of a traceback that are kept: its end."""
+"""The last characters of a traceback that are kept."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class JobOutcome:
         record: what it measured, or why it failed; the git revision is the caller's to add.
         fault: the store could not be written to; nothing else can go on.
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
-        has_begun: whether it was measured at all; what kept a job from that may be gone next time.
-        is_kept: whether who computed it has written its record to the store already.
+        has_begun: whether measuring began; what kept a job from that may be gone next time.
+        is_kept: whether its record is in the store already.
     """
 
     number: int
@@ -110,8 +110,8 @@ def compute(
 ) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes its record's error.
 
-    Where this process was asked to end, what is raised is not the experiment's, and leaves this
-    function. The last checkpoint stays.
+    What is raised after this process was asked to end is raised here, too. The last checkpoint
+    stays.
     """
     folder = os.getcwd()
     session = JobSession(job, on_event)
@@ -164,8 +164,8 @@ def _record(
     kept = measured or Measurements()
     coordinates = None
     if job.declared is not None:
-        found = {name: one for name, one in job.declared.items() if name in kept.names}
-        coordinates = coordinates_along(declared_axes(found), cell.settings)
+        declared = {name: job.declared[name] for name in job.declared if name in kept.names}
+        coordinates = coordinates_along(declared_axes(declared), cell.settings)
     return Record(
         paper=cell.paper,
         tier=cell.tier,
@@ -196,7 +196,8 @@ def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
     divergence = _divergence(measured)
     declared = job.declared
     if declared is not None and divergence is not None:
-        declared = {name: one.model_copy(update={"range": None}) for name, one in declared.items()}
+        no_range = {"range": None}
+        declared = {name: declared[name].model_copy(update=no_range) for name in declared}
     if declared is not None:
         missing = sorted(declared.keys() - measured.names) if divergence is None else []
         unknown = sorted(measured.names - declared.keys())
@@ -207,8 +208,8 @@ def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
             faults.append(f"{', '.join(unknown)} was measured, which the audit does not declare")
         if not faults:
             names = sorted(measured.names)
-            wrong = [misfit(one, declared[one], measured, job.cell.settings) for one in names]
-            faults = [f"it {one}" for one in wrong if one]
+            wrong = [misfit(name, declared[name], measured, job.cell.settings) for name in names]
+            faults = [f"it {what}" for what in wrong if what]
         if faults:
             return CellStatus.FAILED, "; ".join(faults)
     return (CellStatus.DIVERGED if divergence else CellStatus.COMPLETED), divergence
@@ -235,7 +236,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
     seed_generators(job.cell.paper)  # for what a module draws when it is imported
     experiment = _loaded(job.module, job.code)[job.cell.experiment]
     here = versions(job.device, job.versions.keys() - NOT_PACKAGES, job.form)
-    other = [f"{name} {it}" for name, it in here.items() if job.versions.get(name) != it]
+    other = [f"{name} {here[name]}" for name in here if job.versions.get(name) != here[name]]
     if other:
         raise SpecError(f"the worker has {', '.join(other)}, and the run was planned with others")
     use_threads(CELL_THREADS)  # again: what an import changes would hold in the first cell alone

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,7 +21,14 @@ from reproaudit.audit.seeds import stored_tier
 from reproaudit.cell import TierKey
 from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
-from reproaudit.formats.scorecard import SCHEMA_VERSION, Figure, JudgedRecords, Made, Scorecard
+from reproaudit.formats.scorecard import (
+    SCHEMA_VERSION,
+    Figure,
+    Inputs,
+    JudgedRecords,
+    Made,
+    Scorecard,
+)
 from reproaudit.formats.verdict import DECIDED, ClaimAnswer, Reason, ReasonKind
 from reproaudit.intake.reading import Submission
 from reproaudit.judge import History, Records, index_records, judge
@@ -29,6 +37,8 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.courses import chart_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
+from reproaudit.scorecard.opening import digest_of_file, digest_of_records, tiers_of
+from reproaudit.scorecard.verdict import documented_in, note_of, words_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -58,7 +68,11 @@ def scorecard_of_store(
         chosen = chosen_by_run(entry, audit, tier, store, planned, damaged.append)
     else:
         chosen = chosen_of_store(entry, audit, tier, store, wanted)
-    return _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
+    card = _judged(entry, audit, tier, chosen, store, Made(damaged=len(damaged)))
+    if wanted is not None:  # not the records that are shown unless somebody asks for others
+        return card
+    records = digest_of_records(store.root, entry.slug, tiers_of(card.tier))
+    return card.model_copy(update={"inputs": _inputs(entry, records)})
 
 
 def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path) -> Scorecard:
@@ -73,9 +87,19 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
-        there = [is_there for one in places for is_there in store.listed(entry.slug, one).values()]
+        there = [
+            is_there for place in places for is_there in store.listed(entry.slug, place).values()
+        ]
         said = Made(listed=len(there), lacking=there.count(False))
-        return _judged(entry, audit, tier, chosen, store, said, shipped=True)
+        card = _judged(entry, audit, tier, chosen, store, said, shipped=True)
+    return card.model_copy(update={"inputs": _inputs(entry, digest_of_file(file))})
+
+
+def _inputs(entry: Entry, records: str) -> Inputs:
+    """What a paper's scorecard is made of."""
+    audit = digest_of_file(entry.audit_file)
+    reviews = digest_of_file(entry.review_file)
+    return Inputs(audit=audit, reviews=reviews, records=records)
 
 
 def _judged(
@@ -95,13 +119,18 @@ def _judged(
     if tier == "paper":
         # alternatives may have run at the quick tier
         lower = chosen_of_store(entry, audit, "quick", store, judged=tier)
-        own = [one for one in chosen.records.values() if one.tier == stored_tier(audit, tier)]
+        own = [
+            record for record in chosen.records.values() if record.tier == stored_tier(audit, tier)
+        ]
         history = history_of(entry, audit, kept, own)
     quick = index_records(lower.records.values()) or None
     made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
-    return scorecard_of(audit, reviews, tier, answers, records, made=made, earlier=history.earlier)
+    earlier = history.earlier
+    return scorecard_of(
+        audit, reviews, tier, answers, records, made=made, earlier=earlier, quick=quick
+    )
 
 
 def scorecard_of_submission(
@@ -116,12 +145,12 @@ def scorecard_of_submission(
     remarks = list(submission.remarks)
     if claims:
         only = scope_of(audit, submission.tier, claims).claims
-        rest = ", ".join(one.id for one in audit.claims if one not in only)
+        rest = ", ".join(claim.id for claim in audit.claims if claim not in only)
         remarks += [f"Other claims were not asked for: {rest}."] if rest else []
         audit = audit.model_copy(update={"claims": only})
     found = submission.found
     judged = judge(audit, submission.tier, found, History(unstated=submission.unstated))
-    answers = tuple(_with_left_out(submission, audit, one) for one in judged)
+    answers = tuple(_with_left_out(submission, audit, answer) for answer in judged)
     made = Made(remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
@@ -143,11 +172,11 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
     if answer.outcome in DECIDED or said is None or said.kind not in _LACKING:
         return answer
     tier = submission.tier
-    claim = next(one for one in audit.claims if one.id == answer.id)
-    arms = {one.name: one for one in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
+    claim = next(claim for claim in audit.claims if claim.id == answer.id)
+    arms = {arm.name: arm for arm in (*arms_of(audit, claim), *alternatives_of(audit, claim))}
     read = scope_of(audit, tier, [claim.id]).measurements
     own = answer.base.name
-    compared = (one.arm for one in quantities_of(claim))
+    compared = (quantity.arm for quantity in quantities_of(claim))
     for name in dict.fromkeys((said.arm or own, *filter(None, compared))):
         arm = arms[name]
         for measurement, why in submission.left_out.get(arm.key(audit, tier), {}).items():
@@ -162,14 +191,14 @@ def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) ->
 
 def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
     records = list(chosen.records.values())
-    every = [one.environment for one in records]
+    every = [record.environment for record in records]
     code = "" if chosen.group is None else chosen.group.code
-    adopted = tuple(sorted({chosen.adoptions.name(one.code) for one in records} - {code}))
-    revisions = {one.revision for one in every}
+    adopted = tuple(sorted({chosen.adoptions.name(record.code) for record in records} - {code}))
+    revisions = {environment.revision for environment in every}
     return Made(
         environment=every[0].model_copy(update={"revision": None}) if every else None,
         of_today=chosen.of_today,
-        revisions=tuple(sorted(revisions, key=lambda one: one or "unknown")),
+        revisions=tuple(sorted(revisions, key=lambda revision: revision or "unknown")),
         code=code,
         adopted=adopted,
         measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
@@ -199,8 +228,8 @@ def scorecards_of_paper(
     own = scorecard_of_paper(entry, audit, store, tier, out, group, judge_shipped=judge_shipped)
     if own is not None:
         return (own,)
-    for one in [tier] if tier else reversed(TIERS):
-        for folder in _report_folders(entry, audit, store, out, one):
+    for scale in [tier] if tier else reversed(TIERS):
+        for folder in _report_folders(entry, audit, store, out, scale):
             found = sorted(folder.glob("elsewhere/*/scorecard.json"))
             if found:
                 return tuple(_as_written(read_scorecard(file), entry, audit) for file in found)
@@ -231,13 +260,13 @@ def scorecard_of_paper(
     """
     if not audit.claims:
         return scorecard_of(audit, entry.reviews(), tier or "quick", (), {}, made=Made())
-    for one in [tier] if tier else reversed(TIERS):
-        if has_records(store, entry.slug, stored_tier(audit, one)):
-            return scorecard_of_store(entry, audit, one, store, wanted=group)
-        folders = _report_folders(entry, audit, store, out, one)
+    for scale in [tier] if tier else reversed(TIERS):
+        if has_records(store, entry.slug, stored_tier(audit, scale)):
+            return scorecard_of_store(entry, audit, scale, store, wanted=group)
+        folders = _report_folders(entry, audit, store, out, scale)
         for folder in folders:
             if judge_shipped and (folder / FILE_NAME).is_file():
-                return scorecard_of_archive(entry, audit, one, folder / FILE_NAME)
+                return scorecard_of_archive(entry, audit, scale, folder / FILE_NAME)
         for folder in folders:
             card = _card_in(folder)
             if card is not None and not card.shipped:  # else a newer one may be installed
@@ -280,7 +309,7 @@ def _report_folders(
 ) -> list[Path]:
     """Where reports are: what was shipped lies beside the store, wherever the new pages go."""
     places = dict.fromkeys((out, store.root.parent / "reports"))
-    return [one / stored_tier(audit, tier) / entry.slug for one in places]
+    return [place / stored_tier(audit, tier) / entry.slug for place in places]
 
 
 def _shipped(entry: Entry, audit: Audit, tier: TierName | None) -> Scorecard | None:
@@ -301,15 +330,28 @@ def _card_in(folder: Path) -> Scorecard | None:
 
 def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
-    judged = {one.id for one in card.audit.claims}
-    same_claims = tuple(one for one in audit.claims if one.id in judged)
+    judged = {claim.id for claim in card.audit.claims}
+    same_claims = tuple(claim for claim in audit.claims if claim.id in judged)
     today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
     changed = tuple(
         name
         for name in type(audit).model_fields
         if getattr(card.audit, name) != getattr(today, name)
     )
-    return card.model_copy(update={"changed_since": changed, "reviews": entry.reviews()})
+    inputs = card.inputs
+    if inputs is not None:
+        update = {"reviews": digest_of_file(entry.review_file), "shipped": card.shipped}
+        inputs = inputs.model_copy(update=update)
+    update = {"changed_since": changed, "inputs": inputs}
+    return with_reviews(card, entry.reviews()).model_copy(update=update)
+
+
+def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
+    """Return a scorecard with today's reviews, whose note stands in its head."""
+    note = note_of(reviews, card.answers_digest)
+    documented = documented_in(card.audit, reviews)
+    head = card.head.model_copy(update={"note": note, "documented": documented})
+    return card.model_copy(update={"reviews": reviews, "head": head})
 
 
 # --- the scorecard -----------------------------------------------------------------------------
@@ -324,52 +366,65 @@ def scorecard_of(
     *,
     made: Made,
     earlier: int = 0,
+    quick: Records | None = None,
 ) -> Scorecard:
-    """Return a paper's scorecard."""
-    judged = [one for seeds in records.values() for one in seeds.values()]
+    """Return a paper's scorecard, with the words of its head and rows.
+
+    Args:
+        quick: the records of the quick tier, at which alternatives may have run.
+    """
+    judged = [record for seeds in records.values() for record in seeds.values()]
+    origin = next((record.origin for record in judged if record.origin is not None), None)
+    panels = {answer.id: _panel(audit, answer, tier, records) for answer in claims}
+    smaller = {
+        answer.id: None if quick is None else _panel(audit, answer, "quick", quick)
+        for answer in claims
+    }
+    drawn = {answer.id: _figure(panels[answer.id], smaller[answer.id], answer) for answer in claims}
+    stored = stored_tier(audit, tier)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
-        tier=stored_tier(audit, tier),
+        slug=audit.paper.slug,
+        tier=stored,
         claims=tuple(claims),
-        figures=_figures(audit, tier, claims, records),
+        figures={name: figure for name, figure in drawn.items() if figure is not None},
         records=_summary(judged),
         made=made,
         earlier_results=earlier,
-        origin=next((one.origin for one in judged if one.origin is not None), None),
+        origin=origin,
         audit=audit,
         reviews=reviews,
+        **words_of(audit, stored, claims, reviews, origin, earlier, panels),
     )
 
 
-def _figures(
-    audit: Audit, tier: TierName, claims: Sequence[ClaimAnswer], records: Records
-) -> dict[str, Figure]:
-    found = {}
-    for claim, one in zip(audit.claims, claims, strict=True):
-        shown = one.leading
-        if shown is not None:
-            panel = Panel.of(audit, claim, tier, records)
-            bundles = panel.under(panel.bundles.arms[one.base.name]).bundles
-            if (figure := chart_of(bundles, one, shown)) is not None:
-                found[one.id] = figure
-    return found
+def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) -> Panel:
+    """A claim before its records, with the reading that is shown as its own."""
+    claim = next(claim for claim in audit.claims if claim.id == answer.id)
+    panel = Panel.of(audit, claim, tier, records)
+    return replace(panel, base=panel.bundles.arms[answer.base.name])
+
+
+def _figure(panel: Panel, smaller: Panel | None, answer: ClaimAnswer) -> Figure | None:
+    shown = answer.leading
+    return None if shown is None else chart_of(panel, smaller, answer, shown)
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:
-    ended = {status: sum(one.status is status for one in records) for status in CellStatus}
+    ended = {status: sum(record.status is status for record in records) for status in CellStatus}
     versions: dict[str, set[str]] = {}
-    for one in records:
-        packages = {"python": one.environment.python, **one.environment.packages}
+    for record in records:
+        packages = {"python": record.environment.python, **record.environment.packages}
         for name, version in packages.items():
             versions.setdefault(name, set()).add(version)
     return JudgedRecords(
         completed=ended[CellStatus.COMPLETED],
         diverged=ended[CellStatus.DIVERGED],
         failed=ended[CellStatus.FAILED],
-        seconds=round(sum(one.seconds for one in records), 3),
-        started=min((_utc(one.started) for one in records), default=None),
-        last=max((_utc(one.started) for one in records), default=None),
-        ended=max((_utc(one.started, one.seconds) for one in records), default=None),
+        seconds=round(sum(record.seconds for record in records), 3),
+        started=min((_utc(record.started) for record in records), default=None),
+        last=max((_utc(record.started) for record in records), default=None),
+        ended=max((_utc(record.started, record.seconds) for record in records), default=None),
         software={name: tuple(sorted(found)) for name, found in sorted(versions.items())},
     )
 

@@ -7,17 +7,22 @@ own, `OUT/<tier>/<slug>/elsewhere/<who and when>/`.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from reproaudit.errors import StoreError
 from reproaudit.files import decode_json, read_regular
 from reproaudit.formats.scorecard import SCHEMA_VERSION, Scorecard
+from reproaudit.lazy import deferred
 
 SCORECARD = "scorecard.json"
+HEADLESS = 4
+"""The version before, without head and rows; they are made of its answers."""
 MOST_CARD_BYTES = 2**26
 """Of a `scorecard.json`; the largest so far has a fiftieth of it."""
 
@@ -85,15 +90,47 @@ def read_scorecard(path: Path) -> Scorecard:
     except ValueError as error:
         raise StoreError(f"{path} is not JSON: {error}") from error
     version = data.get("schema_version") if isinstance(data, dict) else None
-    if version != SCHEMA_VERSION:
+    if version not in (HEADLESS, SCHEMA_VERSION):
         raise OtherVersionError(
             f"{path} has scorecard version {version!r}, which another version of reproaudit wrote; "
-            f"this one reads version {SCHEMA_VERSION}. Make it again from its records: "
-            "reproaudit report SLUG --tier TIER"
+            f"this one reads versions {HEADLESS} and {SCHEMA_VERSION}. Make it again from its "
+            "records: reproaudit report SLUG --tier TIER"
         )
     try:
+        if version == HEADLESS:
+            return _with_words(data)
         return Scorecard.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "as a whole"
         raise StoreError(f"{path} is no scorecard: {where}: {first['msg']}") from error
+
+
+def _with_words(data: dict[str, Any]) -> Scorecard:
+    """A scorecard of version 4 without its figures, with the words that its answers have today.
+
+    Raises:
+        ValidationError: if it is none.
+    """
+    headless = {**data, "schema_version": SCHEMA_VERSION, "slug": "", **_NO_WORDS}
+    card = Scorecard.model_validate_json(json.dumps(headless))
+    found = _verdict.words_of(
+        card.audit, card.tier, card.claims, card.reviews, card.origin, card.earlier_results
+    )
+    return card.model_copy(update={**found, "slug": card.paper.slug})
+
+
+_verdict = deferred("reproaudit.scorecard.verdict")
+
+_NO_WORDS: Mapping[str, Any] = {
+    "head": {
+        **dict.fromkeys(("title", "byline", "scale", "runs", "read", "not_read"), ""),
+        **dict.fromkeys(("verdict", "claims"), ()),
+        "counts": {"paper": {}},
+    },
+    "figures": {},
+    "rows": (),
+    "answers": (),
+    "tried": (),
+}
+"""What stands for the words of a scorecard that has none."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
@@ -19,8 +18,7 @@ from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
 from reproaudit.run.events import PhaseStarted
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -34,7 +32,7 @@ from reproaudit.store.adoptions import (
     pair_of,
     read_adoptions,
 )
-from reproaudit.store.code import closure_of, first_form, versions, versions_of
+from reproaudit.store.code import cell_of, closure_of, first_form, versions, versions_of
 from reproaudit.store.journal import Journal, add_line
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -51,7 +49,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class CodeComparison:
-    """What an adoption found.
+    """What a comparison of two codes gave.
 
     Attributes:
         old: the digest of the code that made the records; None if all count as today's.
@@ -108,7 +106,7 @@ class Prepared(StrictModel):
     code: str
     """The digest of today's code."""
     measured: int
-    """The pairs of which a cell is measured with it on this processor."""
+    """How many pairs have a cell that is measured with it on this processor."""
     pairs: int
 
     @property
@@ -130,22 +128,19 @@ def prepare(
     audit: Audit,
     how: How,
     reports: Path,
-    budget: float | None = None,
     on_event: OnWork = ignored,
 ) -> Prepared:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
     Its arguments are those of `adopt_code`.
     """
-    store = how.store
-    code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports, on_event)
-    adoptions = read_adoptions(entry, store.root).held_against(every)
-    today = adoptions.name(code.digest)
-    records = [record for record in _finished(every) if adoptions.counting_as(record) == today]
-    drawn = list(_drawn(records, [], code.digest, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget, on_event)
-    return Prepared(paper=entry.slug, code=code.digest, measured=len(measured), pairs=len(drawn))
+    read, adoptions = _known(entry, audit, how, reports, on_event)
+    code = adoptions.today
+    counting = adoptions.name(code)
+    records = [record for record in _finished(read) if adoptions.counting_as(record) == counting]
+    drawn = list(_drawn(records, [], code, code))
+    measured = _measured(entry, audit, how, drawn, on_event)
+    return Prepared(paper=entry.slug, code=code, measured=len(measured), pairs=len(drawn))
 
 
 def adopt_code(
@@ -153,7 +148,6 @@ def adopt_code(
     audit: Audit,
     how: How,
     reports: Path,
-    budget: float | None = None,
     wanted: str | None = None,
     on_event: OnWork = ignored,
 ) -> CodeComparison:
@@ -161,8 +155,7 @@ def adopt_code(
 
     Args:
         reports: the folder of reports; shipped records there are looked at, too.
-        budget: the seconds after which no cell is started.
-        wanted: the beginning of the digest of the old code; that of most records if left out.
+        wanted: the ``old`` of `Workspace.adopt`.
 
     Raises:
         UsageError: if there are no records, if the digest is unknown, or if other versions made
@@ -170,9 +163,8 @@ def adopt_code(
     """
     store = how.store
     code = closure_of(entry.module)
-    every = _every_record(entry, audit, how, reports, on_event)
-    adoptions = read_adoptions(entry, store.root).held_against(every)
-    records = list(_finished(every))
+    read, adoptions = _known(entry, audit, how, reports, on_event)
+    records = list(_finished(read))
     if not records:
         raise UsageError(
             f"{store.root}: no records of {entry.slug}, here or in {reports}. Name their folder "
@@ -192,37 +184,33 @@ def adopt_code(
         raise UsageError(_other_versions(entry, mine, here))
     references = [
         record
-        for record in every
+        for record in read
         if old in _alike(adoptions, record)
         and record.environment.processor == processor()
         and versions_of(record.environment) == here
     ]
     drawn = list(_drawn(fitting, references, old, code.digest))
-    measured = _measured(entry, audit, how, drawn, budget, on_event)
+    measured = _measured(entry, audit, how, drawn, on_event)
     same, differs = _compared(drawn, measured)
     left = len(drawn) - len(same) - len(differs)
-    comparison = CodeComparison(
-        entry.slug, old, code.digest, len(fitting), len(drawn), same, differs, left
-    )
-    if comparison.same and not comparison.left:
-        _note(entry, store, comparison, here)
-    return comparison
+    if same and not left:
+        _note_same(entry, store, old, code.digest, here, same)
+    counts = (len(fitting), len(drawn), same, differs, left)
+    return CodeComparison(entry.slug, old, code.digest, *counts)
 
 
-def _every_record(
+def _known(
     entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
-) -> list[Record]:
+) -> tuple[list[Record], Adoptions]:
+    """Every record of a paper, shipped ones too, and the adoptions that they bear out."""
     on_event(WorkStarted((audit,)))
     on_event(PhaseStarted("reading records", entry.slug))
-    return [*how.store.records_of(entry.slug), *_shipped_records(entry, reports)]
-
-
-def _shipped_records(entry: Entry, reports: Path) -> Iterator[Record]:
-    for folder in listing(reports):
-        file = folder / entry.slug / FILE_NAME
-        if file.is_file():
-            with scratch_folder() as scratch:
-                yield from unpack_records(file, scratch).records_of(entry.slug)
+    records = list(how.store.records_of(entry.slug))
+    files = [folder / entry.slug / FILE_NAME for folder in listing(reports)]
+    for file in filter(Path.is_file, files):
+        with scratch_folder() as scratch:
+            records += unpack_records(file, scratch).records_of(entry.slug)
+    return records, read_adoptions(entry, how.store.root).held_against(records)
 
 
 def _finished(records: Iterable[Record]) -> Iterator[Record]:
@@ -280,24 +268,16 @@ def _drawn(
         here = [seed for seed in by_seed if (pair, seed) in known]
         seed = min(here or by_seed, key=lambda at: sha256(f"{old} {new} {pair} {at}".encode()))
         record = by_seed[seed]
-        tier = adoption_tier(record.tier)
-        cell = Cell(record.paper, tier, record.experiment, record.settings, seed)
+        cell = replace(cell_of(record), tier=adoption_tier(record.tier))
         yield Drawn(pair, cell, known.get((pair, seed), record))
 
 
 def _measured(
-    entry: Entry,
-    audit: Audit,
-    how: How,
-    drawn: Sequence[Drawn],
-    budget: float | None,
-    on_event: OnWork,
+    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnWork
 ) -> dict[Pair, Record]:
-    until = math.inf if budget is None else time.monotonic() + budget
-    cells = [pair.cell for pair in drawn]
-    papers = [(entry, audit)]
-    on_event(WorkStarted((audit,), until))
-    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until)
+    cells = [draw.cell for draw in drawn]
+    on_event(WorkStarted((audit,), how.until))
+    summary = how.run(cells, [(entry, audit)], on_event)
     planned = frozenset(summary.planned.get(entry.slug, {}).values())
     return {
         compared_pair_of(record): record
@@ -328,15 +308,15 @@ def _compared(
     """The cells that both codes measured alike, and those that differ with what differs."""
     same: list[ComparedCell] = []
     differs: list[tuple[Cell, str]] = []
-    for each in drawn:
-        if each.pair not in measured:
+    for draw in drawn:
+        if draw.pair not in measured:
             continue
-        record = measured[each.pair]
-        if what := _difference(each, record):
-            differs.append((each.cell, what))
+        record = measured[draw.pair]
+        if what := _difference(draw, record):
+            differs.append((draw.cell, what))
         else:
             numbers = measured_by(record)
-            same.append(ComparedCell(**each.pair._asdict(), seed=record.seed, measured=numbers))
+            same.append(ComparedCell(**draw.pair._asdict(), seed=record.seed, measured=numbers))
     return tuple(same), tuple(differs)
 
 
@@ -346,26 +326,27 @@ def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str
     known = codes | {code for line in adoptions.lines for code in (line.old, line.new)}
     if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
         return
-    line = SameCode(
-        date=datetime.now(UTC).replace(microsecond=0),
-        revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        first=first,
-        second=adoptions.today,
-    )
-    with Journal(entry, "adoptions", store.root).writing() as file:
-        add_line(file, line.model_dump_json(exclude_none=True).encode())
+    _note(entry, store, SameCode(**_now(entry), first=first, second=adoptions.today))
 
 
-def _note(entry: Entry, store: Store, comparison: CodeComparison, here: dict[str, str]) -> None:
-    assert comparison.old is not None, "compared"
-    line = Adoption(
-        date=datetime.now(UTC).replace(microsecond=0),
-        revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        old=comparison.old,
-        new=comparison.new,
-        versions=here,
-        processor=processor(),
-        cells=comparison.same,
-    )
+def _note_same(
+    entry: Entry,
+    store: Store,
+    old: str,
+    new: str,
+    versions: dict[str, str],
+    cells: tuple[ComparedCell, ...],
+) -> None:
+    made = {"versions": versions, "processor": processor(), "cells": cells}
+    _note(entry, store, Adoption.model_validate({**_now(entry), "old": old, "new": new, **made}))
+
+
+def _now(entry: Entry) -> dict[str, Any]:
+    """The date and the revision of a line."""
+    today = datetime.now(UTC).replace(microsecond=0)
+    return {"date": today, "revision": git(entry.audit_file, "rev-parse", "HEAD")}
+
+
+def _note(entry: Entry, store: Store, line: Adoption | SameCode) -> None:
     with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

@@ -48,20 +48,20 @@ EXAMPLES = "Examples: 'Dataset Splits=disagree: REASON', 'claim ID=dispute: REAS
 
 def subjects(audit: Audit) -> dict[str, dict[str, list[StrictModel]]]:
     """Return what can be disputed: what the audit states, by kind and name."""
-    arms: dict[str, list[StrictModel]] = {name: [one] for name, one in audit.arms.items()}
+    arms: dict[str, list[StrictModel]] = {name: [arm] for name, arm in audit.arms.items()}
     for _, arm in (arm for claim in audit.claims for arm in claim.arms()):
         if not isinstance(arm, str):
             arms.setdefault(arm.name, []).append(arm)
     own = {
-        f"{experiment}.{name}": setting
-        for experiment, one in audit.experiments.items()
-        for name, setting in one.settings.items()
+        f"{name}.{setting}": value
+        for name, experiment in audit.experiments.items()
+        for setting, value in experiment.settings.items()
     }
     settings = {**audit.settings, **own}
     return {
-        "claim": {one.id: [one] for one in audit.claims},
+        "claim": {claim.id: [claim] for claim in audit.claims},
         "arm": arms,
-        "source": {name: [one] for name, one in settings.items()},
+        "source": {name: [setting] for name, setting in settings.items()},
     }
 
 
@@ -86,7 +86,7 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
     )
 
 
-def said(
+def entries_on(
     reviews: Reviews, audit: Audit, item: str, reviewer: str, blind: bool
 ) -> Sequence[StrictModel]:
     """Return what a review file says of an item, as far as the reviewer may see it.
@@ -98,7 +98,7 @@ def said(
     if item == SIGN_OFF:
         decided = [entry for entries in reviews.variables.values() for entry in entries]
         return [
-            *(one for one in decided if one.reviewer == reviewer),
+            *(review for review in decided if review.reviewer == reviewer),
             *(sign_off for sign_off in reviews.sign_offs if sign_off.reviewer == reviewer),
         ]
     if item == NOTE:
@@ -122,7 +122,7 @@ def with_decision(
     Raises:
         UsageError: if the decision is none of the three, or has no reason.
     """
-    known = {one.value.replace("_", " "): one for one in ReviewDecision}
+    known = {word.value.replace("_", " "): word for word in ReviewDecision}
     chosen = known.get(decision.replace("_", " ").strip().lower())
     if chosen is None:
         raise FieldError("decision", f"expected one of {', '.join(known)}.")
@@ -147,8 +147,9 @@ def dispute(
         raise FieldError("reason", "expected a reason.")
     about = {kind: name}
     entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
-    left = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, reviewer)]
-    return reviews.model_copy(update={"disputes": (*left, entry)})
+    return reviews.model_copy(
+        update={"disputes": (*_other_disputes(reviews, item, reviewer), entry)}
+    )
 
 
 def answer(reviews: Reviews, audit: Audit, to: str, by: str, text: str, today: date) -> Reviews:
@@ -179,8 +180,8 @@ def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: d
         UsageError: if the text is empty, too long or not readable, or another's note is there.
     """
     if (control := UNREADABLE.search(text)) is not None:
-        found = f"the control character U+{ord(control.group()):04X}"
-        raise FieldError("reason", f"the note has {found}; expected readable text. Remove it.")
+        what = f"the control character U+{ord(control.group()):04X}"
+        raise FieldError("reason", f"the note has {what}; expected readable text. Remove it.")
     words = text.split()
     if not words:
         raise FieldError("reason", f"the note is empty; expected 1 to {MOST_NOTE_WORDS} words.")
@@ -220,21 +221,25 @@ def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
         to = [response.to for response in reviews.responses if response.by == who]
         if name not in to:
             raise UsageError(f"{who} has answered no such thing. {did_you_mean(name, to)}".rstrip())
-        answers = [one for one in reviews.responses if (one.to, one.by) != (name, who)]
-        return reviews.model_copy(update={"responses": tuple(answers)})
+        left = [answer for answer in reviews.responses if (answer.to, answer.by) != (name, who)]
+        return reviews.model_copy(update={"responses": tuple(left)})
     if kind in DISPUTABLE:
         own = [item_of(dispute) for dispute in reviews.disputes if dispute.reviewer == who]
         if item not in own:
             raise UsageError(f"{who} disputes no such thing. {did_you_mean(item, own)}".rstrip())
-        disputes = [one for one in reviews.disputes if (item_of(one), one.reviewer) != (item, who)]
-        return reviews.model_copy(update={"disputes": tuple(disputes)})
-    was = reviews.variables.get(VariableName(item), ())
-    left = tuple(one for one in was if one.reviewer != who)
-    if left == was:
+        return reviews.model_copy(update={"disputes": _other_disputes(reviews, item, who)})
+    decisions = reviews.variables.get(VariableName(item), ())
+    others = tuple(decision for decision in decisions if decision.reviewer != who)
+    if others == decisions:
         raise UsageError(f"{who} has decided nothing on {item}.")
     signed = tuple(sign_off for sign_off in reviews.sign_offs if sign_off.reviewer != who)
     unsigned = reviews.model_copy(update={"sign_offs": signed})
-    return _with_decisions(unsigned, VariableName(item), left)
+    return _with_decisions(unsigned, VariableName(item), others)
+
+
+def _other_disputes(reviews: Reviews, item: str, reviewer: str) -> tuple[Dispute, ...]:
+    own = (item, reviewer)
+    return tuple(entry for entry in reviews.disputes if (item_of(entry), entry.reviewer) != own)
 
 
 def undecided(reviews: Reviews, audit: Audit, reviewer: str) -> list[str]:
@@ -243,7 +248,7 @@ def undecided(reviews: Reviews, audit: Audit, reviewer: str) -> list[str]:
     return [
         name.value
         for name in names
-        if reviewer not in [one.reviewer for one in reviews.variables.get(name, ())]
+        if reviewer not in [review.reviewer for review in reviews.variables.get(name, ())]
     ]
 
 
@@ -287,10 +292,10 @@ def _readable(text: str) -> str:
 
 
 def _variable(name: str) -> VariableName:
-    for one in VariableName:
-        if one.value.lower() == name.lower():
-            return one
-    known = (*DISPUTABLE, "answer", NOTE, *(one.value for one in VariableName))
+    for variable in VariableName:
+        if variable.value.lower() == name.lower():
+            return variable
+    known = (*DISPUTABLE, "answer", NOTE, *(variable.value for variable in VariableName))
     raise UsageError(f"nothing is called '{name}'. {did_you_mean(name, known)}")
 
 
@@ -300,6 +305,6 @@ def _with_decisions(reviews: Reviews, name: VariableName, decisions: tuple[Revie
 
 def _replaced(entries: Sequence[Signed], entry: Signed) -> tuple[Signed, ...]:
     """The entries with the same reviewer's one replaced where it was, or the entry added."""
-    if entry.reviewer not in [one.reviewer for one in entries]:
+    if entry.reviewer not in [earlier.reviewer for earlier in entries]:
         return tuple(entries) + (entry,)  # noqa: RUF005 (mypy)
-    return tuple(entry if one.reviewer == entry.reviewer else one for one in entries)
+    return tuple(entry if earlier.reviewer == entry.reviewer else earlier for earlier in entries)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from reproaudit.audit.model import Audit
-from reproaudit.run.events import Event
+if TYPE_CHECKING:  # a shell that runs nothing starts without them
+    from reproaudit.audit.model import Audit
+    from reproaudit.run.events import Event
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class WorkStarted:
     """Work on some papers begins, or goes on with others.
 
     Attributes:
-        audits: from which it is known what cells are to the judgement.
+        audits: those of the papers, which say to which arm a cell belongs.
         until: by `time.monotonic`, when the last cell may start.
     """
 
@@ -23,4 +25,8 @@ class WorkStarted:
     until: float = math.inf
 
 
-OnWork = Callable[[Event | WorkStarted], None]
+OnWork = Callable[["Event | WorkStarted"], None]
+
+
+def ignored(_news: object) -> None:
+    """Take what a shell does not want to know."""

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reproaudit.audit.catalog import Entry
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import ExportRequest, export_files
-from reproaudit.report.outline import as_written_words
+from reproaudit.report.making import as_written_words
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import packed_for_report
-
-
-@dataclass(frozen=True)
-class Signature:
-    """What only a person can state of an export; `ExportRequest` describes it."""
-
-    codecheckers: tuple[str, ...] = ()
-    orcids: tuple[str, ...] = ()
-    certificate: str | None = None
-    report: str | None = None
-    license_url: str | None = None
-    author_orcids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,28 +27,29 @@ class Exports:
 
     written: tuple[Path, ...]
     data: dict[str, Any]
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = ()
 
 
 def export_paper(
-    slug: str,
-    form: str,
+    entry: Entry,
+    export_format: str,
     scorecard: Callable[[], Scorecard],
-    audit_file: Path,
     store: Store,
-    signature: Signature,
     out: Path | None = None,
+    **signature: Any,
 ) -> Exports:
     """Write a paper's scorecard in a standard format.
 
     Args:
         scorecard: reads the scorecard, once the request is found to suit the format.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
+        signature: what only a person can state; `ExportRequest` describes it.
 
     Raises:
         UsageError: if there is nothing to export, or the request does not suit the format.
         StoreError: if something cannot be read or written.
     """
+    slug = entry.slug
     remarks: list[str] = []
 
     def card() -> Scorecard:
@@ -67,10 +58,9 @@ def export_paper(
             remarks.append(f"{slug}: {words}")
         return read
 
-    request = ExportRequest(
-        card, audit_file, lambda tier: packed_for_report(store, slug, tier), **vars(signature)
-    )
-    written, data = export_files(form, request, slug, out)
+    pack = partial(packed_for_report, store, slug)
+    request = ExportRequest(card, entry.audit_file, pack, **signature)
+    written, data = export_files(export_format, request, slug, out)
     if missing := data.get("missing"):
         needs = f"codecheck.yml is of version 1.0; version 2.0 needs {'; '.join(missing)}."
         remarks.append(needs)

@@ -10,7 +10,6 @@ from typing import Any
 from reproaudit.audit.model import Audit, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.audit.seeds import rule
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
 from reproaudit.files import new_folder, write_whole
 from reproaudit.formats.scorecard import Scorecard
@@ -37,17 +36,6 @@ class Judged:
     def data(self) -> dict[str, Any]:
         """What ``--json`` prints."""
         return json_data(self.scorecard)
-
-
-class Template(StrictModel):
-    """The files of a folder that is to be filled in, the manifest first."""
-
-    files: tuple[Path, ...]
-
-    @property
-    def data(self) -> list[str]:
-        """What ``--json`` prints."""
-        return [str(file) for file in self.files]
 
 
 @dataclass(frozen=True)
@@ -131,8 +119,8 @@ def write_brief_page(judged: Judged, file: Path) -> None:
 
 def write_template(
     audit: Audit, folder: Path, tier: TierName = "paper", claims: Sequence[str] = ()
-) -> Template:
-    """Write a folder of measurements that is to be filled in.
+) -> tuple[Path, ...]:
+    """Write a folder of measurements that is to be filled in; return its files, the manifest first.
 
     Raises:
         UsageError: if there is no such claim, or the folder exists.
@@ -143,7 +131,7 @@ def write_template(
         for name, text in texts.items():
             (new / name).parent.mkdir(exist_ok=True)
             (new / name).write_text(text, encoding="utf-8")
-    return Template(files=tuple(folder / name for name in texts))
+    return tuple(folder / name for name in texts)
 
 
 def import_folder(
@@ -153,7 +141,7 @@ def import_folder(
     mapping: Path | None = None,
     *,
     claims: Sequence[str] = (),
-    **said: str | None,
+    **stated: str | None,
 ) -> Imported:
     """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
 
@@ -161,6 +149,6 @@ def import_folder(
         AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
     """
     with new_folder(out, "Name another with --out, or remove it.") as folder:
-        imported = import_logs(audit, logs, mapping, claims=claims, **said)
+        imported = import_logs(audit, logs, mapping, claims=claims, **stated)
         write_submission(folder, audit, imported.measured, imported.head)
     return Imported(out, imported)

@@ -4,59 +4,87 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from reproaudit.audit.arms import alternatives_of
-from reproaudit.audit.catalog import Entry
-from reproaudit.declarations import StrictModel
+from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.errors import AuditError
-from reproaudit.formats.scorecard import Scorecard
-from reproaudit.formats.verdict import Outcome
-from reproaudit.report.documentation import documentation_of, documented_words
-from reproaudit.report.numbers import listed
-from reproaudit.report.words import OUTCOMES
-from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
-from reproaudit.store.records import Store
+from reproaudit.formats.numbers import documented_words, listed
+from reproaudit.scorecard.opening import (
+    Opening,
+    digest_of_file,
+    digest_of_records,
+    has_records_of,
+    read_opening,
+    tiers_of,
+)
+
+if TYPE_CHECKING:  # a list of papers whose pages are of today starts without models
+    from reproaudit.formats.scorecard import Scorecard
 
 FEWEST_OF_TITLE = 10
 """Characters of a title for which the answers of other papers leave room."""
 
 
-class ScaleSummary(StrictModel):
-    """The answers at one scale."""
+@dataclass(frozen=True)
+class ScaleSummary:
+    """The answers at one scale.
+
+    Attributes:
+        outcomes: how many of the paper's own claims have which outcome.
+        shipped: whether they came with the installation.
+        measured_by: who measured elsewhere what was judged.
+        outdated: whether the audit has changed since.
+        marks: each outcome in one character.
+    """
 
     tier: str
-    outcomes: dict[Outcome, int]
+    outcomes: dict[str, int]
     shipped: bool
-    """Whether they came with the installation."""
     measured_by: tuple[str, ...]
-    """Who measured elsewhere what was judged."""
     outdated: bool
-    """Whether the audit has changed since."""
     no_guess_varied: bool
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The summary as ``--json`` prints it."""
+        return {name: value for name, value in asdict(self).items() if name != "marks"}
 
 
-class PaperSummary(StrictModel):
-    """The names of a paper, what is documented of it, and its last answers."""
+@dataclass(frozen=True)
+class PaperSummary:
+    """The names of a paper, what is documented of it, and its last answers.
+
+    Attributes:
+        documented: the variables that reviewers find documented; None where nobody has reviewed.
+        card: the variables that the card finds documented.
+        of: the variables that are scored.
+        tier: of what `report` shows, as all that follows but `scales`.
+        scales: the answers at each scale, the largest first.
+        marks: each outcome in one character.
+    """
 
     slug: str
     title: str
     venue: str
     documented: int | None
-    """The variables that reviewers find documented; None where nobody has reviewed."""
     card: int
-    """The variables that the card finds documented."""
     of: int
-    """The variables that are scored."""
     tier: str | None
-    """The tier of what `report` shows, as all that follows but `scales`."""
-    outcomes: dict[Outcome, int] | None
+    outcomes: dict[str, int] | None
     outdated: bool
     shipped: bool
     scales: tuple[ScaleSummary, ...]
-    """The answers at each scale, the largest first."""
     measured_by: tuple[str, ...]
+    marks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The summary as ``--json`` prints it."""
+        plain = {name: value for name, value in asdict(self).items() if name != "marks"}
+        return {**plain, "scales": [scale.data for scale in self.scales]}
 
 
 @dataclass(frozen=True)
@@ -71,9 +99,9 @@ class Listed:
     errors: Mapping[str, AuditError]
 
     @property
-    def data(self) -> list[dict[str, object]]:
+    def data(self) -> list[dict[str, Any]]:
         """What ``--json`` prints."""
-        return [paper.model_dump(mode="json") for paper in self.papers]
+        return [paper.data for paper in self.papers]
 
 
 def summaries_of(entries: Iterable[Entry], store: Path, out: Path) -> Listed:
@@ -82,14 +110,93 @@ def summaries_of(entries: Iterable[Entry], store: Path, out: Path) -> Listed:
     errors: dict[str, AuditError] = {}
     for entry in entries:
         try:
-            papers.append(list_entry(entry, store, out))
+            papers.append(opened(entry, store, out) or list_entry(entry, store, out))
         except AuditError as error:
             errors[entry.slug] = error
     return Listed(tuple(papers), errors)
 
 
+def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
+    """Return what the openings of a paper's pages say; None unless all of them are of today."""
+    found = [_page_of_today(entry, tier, store, out) for tier in ("paper", "quick", "smoke")]
+    pages = [page for page in found if page is not None]
+    if not pages or not all(page.opening for page in pages):
+        return None
+    scales = tuple(page.scale for page in pages if page.tier != "smoke" or len(pages) == 1)
+    first = pages[0].opening
+    if first is None:
+        return None
+    return PaperSummary(
+        slug=entry.slug,
+        title=first.head["title"],
+        venue=first.head["byline"].rpartition(" · ")[2],
+        documented=first.head["documented"].get("by_reviewers"),
+        card=first.head["documented"]["card"],
+        of=first.head["documented"]["of"],
+        tier=first.tier,
+        outcomes=first.outcomes,
+        outdated=False,
+        shipped=scales[0].shipped,
+        scales=scales,
+        measured_by=(),
+        marks=scales[0].marks,
+    )
+
+
+@dataclass(frozen=True)
+class _Page:
+    """A tier's page; without an opening, what `report` shows is not what the page says."""
+
+    tier: str
+    opening: Opening | None
+    shipped: bool = False
+
+    @property
+    def scale(self) -> ScaleSummary:
+        """The answers at its scale."""
+        head = {} if self.opening is None else self.opening.head
+        return ScaleSummary(
+            tier=self.tier,
+            outcomes={} if self.opening is None else self.opening.outcomes,
+            shipped=self.shipped,
+            measured_by=(),
+            outdated=False,
+            no_guess_varied=bool(head.get("no_guess_varied")),
+            marks={line["outcome"]: line["mark"] for line in head.get("claims", ())},
+        )
+
+
+def _page_of_today(entry: Entry, tier: str, store: Path, out: Path) -> _Page | None:
+    """A tier's page, without an opening if it is another day's; None where the tier has nothing."""
+    own = out / tier / entry.slug
+    if has_records_of(store, entry.slug, tier):
+        records = digest_of_records(store, entry.slug, tiers_of(tier))
+        opening = _of_today(read_opening(own / "scorecard.json"), entry)
+        is_same = opening is not None and opening.inputs.get("records") == records
+        return _Page(tier, opening if is_same else None)
+    beside = store.parent / "reports" / tier / entry.slug
+    installed = shipped_reports() / tier / entry.slug
+    for folder in dict.fromkeys((own, beside, installed)):
+        if (folder / "scorecard.json").is_file():
+            opening = _of_today(read_opening(folder / "scorecard.json"), entry)
+            if opening is None or not opening.inputs.get("shipped"):
+                return _Page(tier, opening, folder == installed)
+        elif (folder / "elsewhere").is_dir():
+            return _Page(tier, None)
+    return None
+
+
+def _of_today(opening: Opening | None, entry: Entry) -> Opening | None:
+    """An opening, if audit and reviews are still those that it was made of."""
+    if opening is None or opening.head.get("documented") is None:
+        return None
+    now = (digest_of_file(entry.audit_file), digest_of_file(entry.review_file))
+    made_of = (opening.inputs.get("audit"), opening.inputs.get("reviews", ""))
+    return opening if now == made_of else None
+
+
 def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
-    """Return what is said of a paper.
+    """Return what is said of a paper, judged or read in whole.
 
     Where there are no answers of ours, they are those on measurements from elsewhere, judged
     before.
@@ -97,12 +204,16 @@ def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
     Raises:
         AuditError: if the audit or a record cannot be read.
     """
+    from reproaudit.audit.documentation import documentation_of
+    from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
+    from reproaudit.store.records import Store
+
     audit = entry.audit()
     documented = documentation_of(audit, entry.reviews())
     cards = scorecards_of_paper(entry, audit, Store(store), None, out, judge_shipped=False)
     card = cards[0] if cards else None
     scales = () if card is None else scorecards_by_scale(entry, audit, Store(store), out, card)
-    outcomes = Counter(claim.outcome for card in cards for claim in card.of_paper)
+    outcomes = Counter(claim.outcome.value for card in cards for claim in card.of_paper)
     makers = (card.origin.who for card in cards if card.origin is not None)
     return PaperSummary(
         slug=entry.slug,
@@ -117,7 +228,12 @@ def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
         shipped=bool(card and card.shipped),
         scales=tuple(map(_of_scale, scales)) if len(cards) == 1 else (),
         measured_by=tuple(dict.fromkeys(makers)),
+        marks={} if card is None else _marks(cards),
     )
+
+
+def _marks(cards: Iterable[Scorecard]) -> dict[str, str]:
+    return {line.outcome.value: line.mark for card in cards for line in card.head.claims}
 
 
 def list_lines(papers: Sequence[PaperSummary], room: int) -> Iterator[str]:
@@ -127,9 +243,10 @@ def list_lines(papers: Sequence[PaperSummary], room: int) -> Iterator[str]:
     words = max(map(len, documented), default=0)
     names = max((len(paper.slug) for paper in papers), default=0)
     left = room - names - words - len("    ")
-    answers = max((len(said) for said in counts if len(said) < left - FEWEST_OF_TITLE), default=0)
-    for paper, by, said in zip(papers, documented, counts, strict=True):
-        line = f"{paper.slug:<{names}}  {by:<{words}}  {said:<{answers}}"
+    fitting = (len(count) for count in counts if len(count) < left - FEWEST_OF_TITLE)
+    answers = max(fitting, default=0)
+    for paper, by, count in zip(papers, documented, counts, strict=True):
+        line = f"{paper.slug:<{names}}  {by:<{words}}  {count:<{answers}}"
         title = f"  {paper.title}"
         if len(line + title) > room:
             title = f"{title[: max(0, room - len(line) - 1)].rstrip()}…"
@@ -142,15 +259,14 @@ def scales_words(cards: Iterable[Scorecard]) -> str:
 
 
 def _of_scale(card: Scorecard) -> ScaleSummary:
-    claims = card.audit.claims
-    has_guesses = any(True for claim in claims for _ in alternatives_of(card.audit, claim))
     return ScaleSummary(
         tier=card.tier,
-        outcomes=dict(Counter(claim.outcome for claim in card.of_paper)),
+        outcomes={outcome.value: count for outcome, count in card.head.counts.paper.items()},
         shipped=card.shipped,
-        measured_by=() if card.origin is None else (card.origin.who,),
+        measured_by=(card.head.measured_by,) if card.head.measured_by else (),
         outdated=bool(card.changed_since),
-        no_guess_varied=has_guesses and not any(claim.alternatives for claim in card.claims),
+        no_guess_varied=card.head.no_guess_varied,
+        marks=_marks([card]),
     )
 
 
@@ -164,13 +280,13 @@ def _counts(paper: PaperSummary) -> str:
         measured_by=paper.measured_by,
         outdated=paper.outdated,
         no_guess_varied=False,
+        marks=paper.marks,
     )
     return "; ".join(map(_scale_words, paper.scales)) or _scale_words(whole)
 
 
 def _scale_words(scale: ScaleSummary) -> str:
-    counts = scale.outcomes
-    marks = [f"{OUTCOMES[name].mark} {counts[name]}" for name in Outcome if counts.get(name)]
+    marks = [f"{scale.marks[outcome]} {count}" for outcome, count in scale.outcomes.items()]
     asides = ["shipped"] * scale.shipped
     asides += [f"measured by {listed(scale.measured_by)}"] * bool(scale.measured_by)
     asides += ["the audit has changed since"] * scale.outdated

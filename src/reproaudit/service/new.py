@@ -11,7 +11,7 @@ from reproaudit.audit.draft import draft_audit, draft_module
 from reproaudit.audit.loading import read_audit
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
-from reproaudit.files import write_whole
+from reproaudit.files import same_place, write_whole
 
 
 class Draft(StrictModel):
@@ -56,7 +56,7 @@ def draft(
         )
     card = Card() if card_file is None else read_card(card_file)
     card = card if checklist_file is None else with_checklist(card, checklist_file)
-    shipped = out.resolve() == shipped_audits().resolve()
+    shipped = same_place(out, shipped_audits())
     audit_file = out / f"{slug}.yaml"
     texts = {
         audit_file: draft_audit(slug, card, date.today()),

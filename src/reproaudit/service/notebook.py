@@ -6,15 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.formats.outcomes import OUTCOMES
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
-from reproaudit.report.claims import ClaimText, texts_of
 from reproaudit.report.files import PAGES
-from reproaudit.report.outline import runs_words
 from reproaudit.report.pages import environment, html, markdown, plain, table
+from reproaudit.report.parts import Part, part_of, parts
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
-from reproaudit.report.words import OUTCOMES, look
 from reproaudit.service.pages import write_report
 
 DEFAULT_FAIL_ON: frozenset[str] = frozenset(
@@ -22,22 +21,22 @@ DEFAULT_FAIL_ON: frozenset[str] = frozenset(
 )
 """The outcomes that the table of outcomes counts as a failure or an error."""
 
-COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Effect against bound")
+COLUMNS = ("Claim", "Outcome", "Certainty", "Runs", "Found")
 
 
 def known_outcomes(words: str) -> frozenset[str]:
     """Return outcomes joined by commas, with blanks, hyphens or underscores, or a UsageError."""
-    known = {one.value.replace(" ", "-"): one.value for one in Outcome}
+    known = {outcome.value.replace(" ", "-"): outcome.value for outcome in Outcome}
     renamed = {"failed": Outcome.ERROR}
-    found = set()
+    named = set()
     for name in filter(None, map(str.strip, words.split(","))):
         word = name.replace(" ", "-").replace("_", "-")
         if word in renamed:
             raise UsageError(f"no outcome '{name}': a crash is called '{renamed[word]}'.")
         if word not in known:
             raise UsageError(f"no outcome '{name}'. {did_you_mean(word, known)}".rstrip())
-        found.add(known[word])
-    return frozenset(found)
+        named.add(known[word])
+    return frozenset(named)
 
 
 class PaperScorecard(Scorecard):
@@ -50,7 +49,7 @@ class PaperScorecard(Scorecard):
     @classmethod
     def of(cls, card: Scorecard) -> PaperScorecard:
         """Return the same scorecard in this form."""
-        return cls(**{name: getattr(card, name) for name in card.model_fields_set})
+        return cls.model_validate({name: getattr(card, name) for name in card.model_fields_set})
 
     @property
     def outcomes(self) -> Mapping[str, Outcome]:
@@ -60,15 +59,14 @@ class PaperScorecard(Scorecard):
     def claim(self, name: str) -> ClaimAnswer:
         """Return a claim by its id, with or without the slug; a UsageError names the closest."""
         whole = {claim.id: claim for claim in self.claims}
-        found = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
-        if found is None:
+        claim = whole.get(name) or whole.get(f"{self.paper.slug}.{name}")
+        if claim is None:
             raise UsageError(f"no claim '{name}'. {did_you_mean(name, whole)}".rstrip())
-        return found
+        return claim
 
-    def told(self, name: str) -> ClaimText:
-        """Return a claim with what the audit says of it; names and errors as of `claim`."""
-        wanted = self.claim(name)
-        return next(text for text in texts_of(self) if text.answer is wanted)
+    def told(self, name: str) -> Part:
+        """Return a claim with all that a page says of it; names and errors as of `claim`."""
+        return part_of(self, self.claim(name).id)
 
     def failures(self, fail_on: Collection[str] = DEFAULT_FAIL_ON) -> tuple[ClaimAnswer, ...]:
         """Return the claims whose outcome is in ``fail_on``; a UsageError at another name."""
@@ -100,20 +98,15 @@ class PaperScorecard(Scorecard):
         The frame keeps the page's style sheet from the notebook, and runs nothing.
         """
         page = environment().get_template("notebook.html")
-        rows = [claim_cells(claim) for claim in texts_of(self)]
+        rows = [claim_cells(part) for part in parts(self)]
         return page.render(card=self, columns=COLUMNS, rows=rows, page=self.page(), clean=clean)
 
 
-def claim_cells(claim: ClaimText) -> tuple[str, ...]:
+def claim_cells(part: Part) -> tuple[str, ...]:
     """Return what a table says of a claim, under `COLUMNS`."""
-    outcome = claim.answer.outcome
-    return (
-        claim.answer.id,
-        f"{look(outcome).mark} {outcome}",
-        str(claim.answer.level or ""),
-        runs_words(claim),
-        claim.effect,
-    )
+    line = part.line
+    certainty = str(line.level or "")
+    return line.claim, f"{line.mark} {line.outcome}", certainty, part.words.runs, line.text
 
 
 def claims_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

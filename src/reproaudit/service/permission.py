@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reproaudit.audit.catalog import Entry
-from reproaudit.service.callbacks import ignored, nobody
+from reproaudit.service.events import ignored
+
+
+def nobody(_question: str) -> bool:
+    """Answer no, since nobody is there to be asked."""
+    return False
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,39 +20,20 @@ from reproaudit.store.records import Store
 
 
 @dataclass(frozen=True)
-class WrittenReport:
-    """A scorecard, the files that were written, and the line on the paper's answers by scale.
-
-    The line is empty where there are answers at one scale alone.
-    """
-
-    card: Scorecard
-    pages: tuple[Path, ...]
-    scales: str
-
-
-@dataclass(frozen=True)
 class ReportedPapers:
     """The reports of papers.
 
     Attributes:
+        scorecards: in the order of the papers.
+        scales: by slug, the line on a paper's answers at several scales; empty for a single one.
         written: the pages, then the registers.
         errors: why a paper could not be shown, by slug.
     """
 
-    reports: tuple[WrittenReport, ...]
+    scorecards: tuple[Scorecard, ...]
+    scales: Mapping[str, str]
     written: tuple[Path, ...]
     errors: Mapping[str, AuditError]
-
-    @property
-    def scorecards(self) -> tuple[Scorecard, ...]:
-        """The scorecards, in the order of the papers."""
-        return tuple(report.card for report in self.reports)
-
-    @property
-    def scales(self) -> Mapping[str, str]:
-        """The line on a paper's answers by scale, by slug."""
-        return {report.card.paper.slug: report.scales for report in self.reports}
 
     @property
     def data(self) -> Any:
@@ -71,7 +53,7 @@ def report_papers(
 ) -> ReportedPapers:
     """Write the reports of papers, in all formats if none is named.
 
-    One of several papers that cannot be shown stops no other.
+    Among several papers, one that cannot be shown stops no other.
 
     Args:
         group: the id of the group of records to show.
@@ -83,59 +65,56 @@ def report_papers(
     """
     wanted = frozenset(FORMATS) if formats is None else formats
     pages = wanted - {TERMINAL}
-    reports: list[WrittenReport] = []
+    scorecards: list[Scorecard] = []
+    scales: dict[str, str] = {}
+    written: list[Path] = []
     errors: dict[str, AuditError] = {}
     for entry in entries:
         try:
-            reports += _reports_of(entry, store, out, tier, pages, group)
+            audit = entry.audit()
+            cards = scorecards_of_paper(entry, audit, Store(store), tier, out, group)
+            by_scale = cards
+            if tier is None and len(cards) == 1:
+                by_scale = scorecards_by_scale(entry, audit, Store(store), out, cards[0])
+            files = [path for card in cards for path in write_report(card, out, pages)]
         except AuditError as error:  # what is wrong with a paper is part of the answer
             if needs_all and len(entries) == 1:
                 raise
             errors[entry.slug] = error
-    if not reports and not errors:
+            continue
+        scorecards += cards
+        scales[entry.slug] = scales_words(by_scale) if len(by_scale) > len(cards) else ""
+        written += files
+    if not scorecards and not errors:
         raise _nothing_to_report(entries, store, tier, out)
-    written = [path for report in reports for path in report.pages]
     if "html" in wanted:
-        written += write_registers([report.card for report in reports], out)
-    return ReportedPapers(tuple(reports), tuple(written), errors)
-
-
-def _reports_of(
-    entry: Entry,
-    store: Path,
-    out: Path,
-    tier: TierName | None,
-    pages: frozenset[str],
-    group: str | None,
-) -> list[WrittenReport]:
-    audit = entry.audit()
-    cards = scorecards_of_paper(entry, audit, Store(store), tier, out, group)
-    scales = ""
-    if tier is None and len(cards) == 1:
-        by_scale = scorecards_by_scale(entry, audit, Store(store), out, cards[0])
-        scales = scales_words(by_scale) if len(by_scale) > 1 else ""
-    return [WrittenReport(card, write_report(card, out, pages), scales) for card in cards]
+        written += write_registers(scorecards, out)
+    return ReportedPapers(tuple(scorecards), scales, tuple(written), errors)
 
 
 @dataclass
 class RunPages:
-    """The pages of papers that are run. What cannot be written stops nothing else."""
+    """The pages of papers that are run. What cannot be written stops nothing else.
 
-    out: Path
+    Attributes:
+        out: the folder of reports; no page is written if None.
+    """
+
+    out: Path | None
     written: list[Path] = field(default_factory=list)
     errors: list[StoreError] = field(default_factory=list)
 
     def add(self, card: Scorecard) -> None:
         """Write a paper's pages."""
-        self._keep(lambda: write_report(card, self.out))
+        self._keep(partial(write_report, card))
 
     def close(self, cards: Sequence[Scorecard]) -> None:
         """Write the registers."""
-        self._keep(lambda: write_registers(cards, self.out))
+        self._keep(partial(write_registers, cards))
 
-    def _keep(self, write: Callable[[], Iterable[Path]]) -> None:
+    def _keep(self, write: Callable[[Path], Iterable[Path]]) -> None:
         try:
-            self.written += write()
+            self.written += () if self.out is None else write(self.out)
         except StoreError as error:
             self.errors.append(error)
 

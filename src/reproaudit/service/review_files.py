@@ -1,4 +1,4 @@
-"""How a review file is read and saved.
+"""`reproaudit review`: what a reviewer says is carried out, and a review file read and saved.
 
 A file is saved whole or not at all, and never over somebody else's change: what is written follows
 from what was read under the same lock.
@@ -21,11 +21,45 @@ from reproaudit.audit.document import read_file, read_plain
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.review import Reviews
-from reproaudit.errors import SpecError
+from reproaudit.declarations import StrictModel
+from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import LOCK_NAME, locked, write_whole
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.edits import carry_out, sign_off, with_note
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
+
+
+class Reviewed(StrictModel):
+    """What a review changed."""
+
+    file: Path
+    changed: bool
+    diff: str
+    show: str
+    """The command that shows the paper's page."""
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What ``--json`` prints."""
+        return self.model_dump(mode="json")
+
+
+def named_reviewer(reviewer: str) -> str:
+    """Return who reviews, without blanks around; a UsageError if nobody is named."""
+    if not reviewer.strip() or not reviewer.isprintable():
+        raise UsageError("say who reviews: --reviewer NAME, a name, initials or a role.")
+    return reviewer.strip()
+
+
+def note_for(text: str, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
+    """Return a note with the digest of the answers that it is for; a UsageError without them."""
+    if card is None:
+        raise UsageError(
+            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
+            f"no report. Make them with: reproaudit run {entry.slug}"
+        )
+    return text, card.answers_digest
 
 
 def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
@@ -115,7 +149,7 @@ _Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str
 
 def difference(before: Version, after: Version) -> str:
     """Return the unified diff from one version to another; empty if they are the same."""
-    old, new = (one.text.splitlines(keepends=True) for one in (before, after))
+    old, new = (version.text.splitlines(keepends=True) for version in (before, after))
     name = before.path.name
     return "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=0))
 

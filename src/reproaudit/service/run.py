@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,11 @@ from reproaudit.run.events import (
     PhaseStarted,
     Summary,
 )
-from reproaudit.run.executors.engines import Engine
+from reproaudit.run.executors.engines import Engine, executor_of
 from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.report import RunPages, scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
@@ -56,7 +55,7 @@ class How:
 
     Attributes:
         engine: what computes the cells; None for processes of this machine.
-        shard: number and count: every so manieth cell alone.
+        shard: number and count: of so many parts of the cells the one that is run.
         leave: end, rather than wait, where other runs compute all that is left.
         until: by `time.monotonic`, when the last cell may start.
     """
@@ -94,7 +93,6 @@ class How:
         cells: Sequence[Cell],
         papers: Papers,
         on_event: OnEvent,
-        may_start: MayStart = lambda _cell: True,
         judged_too: Iterable[Cell] = (),
     ) -> Summary:
         """Run the cells of papers that have no record, as `run_cells` does.
@@ -127,14 +125,14 @@ class How:
             on_event=on_event,
             declared=declared,
             executor=self._executor(jobs, limits, anew),
-            may_start=lambda cell: mine(cell) and time.monotonic() < self.until and may_start(cell),
+            may_start=lambda cell: mine(cell) and time.monotonic() < self.until,
             judged_too=judged_too,
             adoptions={entry.slug: read_adoptions(entry, self.store.root) for entry, _ in papers},
             leave=self.leave,
         )
 
     def _shard_of(self, cells: Sequence[Cell]) -> MayStart:
-        """Tell which cells are of this shard; the order of all of them says so, and no record."""
+        """Tell which cells are of this shard: their order decides, whatever has a record."""
         if self.shard is None:
             return lambda _cell: True
         number, count = self.shard
@@ -144,13 +142,7 @@ class How:
     def _executor(self, jobs: int, limits: Limits, anew: Anew | None) -> Executor | None:
         if self.engine is None:
             return None
-        if self.engine.name == "dask":
-            from reproaudit.run.executors.dask import DaskWorkers
-
-            return DaskWorkers(self.engine.place, jobs, limits)
-        from reproaudit.run.executors.slurm import SlurmBlocks
-
-        return SlurmBlocks(self.engine, self.store, jobs, limits, anew, self.leave)
+        return executor_of(self.engine, self.store, jobs, limits, anew, leave=self.leave)
 
 
 OnCard = Callable[[Scorecard], object]
@@ -173,7 +165,7 @@ class Ran:
 
     Attributes:
         failed: how many cells failed.
-        left: a sentence on each paper of which cells are left for other runs.
+        left: a sentence on each paper that has cells left for other runs.
         written: the pages and registers.
         errors: why other pages could not be written.
     """
@@ -195,59 +187,59 @@ class Ran:
         return scorecards_data(self.scorecards)
 
 
-def run_and_judge(
+def run_papers(
     papers: Papers,
     tier: TierName,
     how: How,
+    *,
     claims: Sequence[str] = (),
+    cheapest: bool = False,
+    pages: Path | None = None,
     on_card: OnCard = ignored,
     on_event: OnWork = ignored,
 ) -> Ran:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
-    A paper is judged as soon as its cells have records, while others still run. One of which cells
-    are left for other runs is not judged.
+    A paper is judged as soon as its cells have records, while others still run; it is not judged
+    if cells are left for other runs. Other arguments and errors are those of `Workspace.run`.
 
     Args:
-        papers: what is run, in this order, with its consent given.
-        claims: of one paper: the ids of the claims to run for; every claim if none.
-        on_card: takes each scorecard when it is there.
-        on_event: takes what happens meanwhile.
-
-    Raises:
-        UsageError: if there is no such claim.
-        AuditError: if a paper cannot be judged; only when all that can be run and judged has been.
+        pages: the folder for the pages of each paper when it is judged; None for no pages.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
     _begin(papers, tier, how)
-    cells = [cell for _, audit in papers for cell in cells_of_tier(audit, tier, claims)]
+    order = cheapest_first(papers, tier) if cheapest else papers
+    cells = [cell for _, audit in order for cell in cells_of_tier(audit, tier, claims)]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     if tier == "paper" and claims:  # the log knows answers on all records that there are
         judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
     on_event(WorkStarted(tuple(audit for _, audit in papers), how.until))
-    judging = _Judging(papers, tier, how.store, on_event, on_card)
-    summary = how.run(cells, papers, judging, judged_too=judged_too)
-    without_cells = [entry.slug for entry, _ in papers if entry.slug not in summary.planned]
-    for slug in without_cells:
-        judging(PaperFinished(slug, {}))
+    kept = RunPages(pages)
+    judging = _Judging(papers, tier, how.store, on_event, on_card, kept)
+    summary = how.run(cells, order, judging, judged_too)
+    slugs = [entry.slug for entry, _ in papers]
+    for slug in slugs:
+        if slug not in summary.planned:
+            judging(PaperFinished(slug, {}))
     if judging.errors:
         raise judging.errors[0]
-    left = [_left(slug, of, len(summary.planned[slug])) for slug, of in summary.left.items()]
-    slugs = [entry.slug for entry, _ in papers]
-    cards = [judging.cards[slug] for slug in slugs if slug in judging.cards]
-    return Ran(tuple(cards), summary.failed, tuple(left))
+    left = tuple(_left(slug, of, len(summary.planned[slug])) for slug, of in summary.left.items())
+    cards = tuple(judging.cards[slug] for slug in slugs if slug in judging.cards)
+    kept.close(cards)
+    return Ran(cards, summary.failed, left, tuple(kept.written), tuple(kept.errors))
 
 
 @dataclass
 class _Judging:
-    """Follows the events of a run, and judges each paper when its cells have records."""
+    """Follows the events of a run; judges each paper, and writes its pages, when it has records."""
 
     papers: Papers
     tier: TierName
     store: Store
     on_event: OnWork
     on_card: OnCard
+    pages: RunPages
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
 
@@ -263,6 +255,7 @@ class _Judging:
                 self.errors.append(error)
                 return
             self.cards[event.paper] = card
+            self.pages.add(card)
             self.on_card(card)
 
 
@@ -313,28 +306,30 @@ def run_multiverse(
     audit: Audit,
     tier: TierName,
     how: How,
-    budget: float | None,
+    pages: Path,
     on_event: OnWork = ignored,
-) -> tuple[Scorecard, int]:
-    """Run what is missing of a tier and of its alternatives, judge it, and log it as `run` does.
+) -> Ran:
+    """Run what is missing of a tier and of its alternatives, judge and log it, write the pages.
 
-    After `budget` seconds nothing more is started. Returns the scorecard, and how many cells
-    failed.
+    What has no record when the time is up stops no judgement.
     """
     papers = [(entry, audit)]
     _begin(papers, tier, how)
     cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
-    until = math.inf if budget is None else time.monotonic() + budget
     judged_too = _judged_too(audit, tier, how.store)
-    on_event(WorkStarted((audit,), until))
-    summary = how.run(cells, papers, on_event, lambda _cell: time.monotonic() < until, judged_too)
+    on_event(WorkStarted((audit,), how.until))
+    summary = how.run(cells, papers, on_event, judged_too)
     on_event(PhaseStarted("judging", entry.slug))
-    return _judge(entry, audit, tier, how.store, summary.planned[entry.slug]), summary.failed
+    card = _judge(entry, audit, tier, how.store, summary.planned[entry.slug])
+    kept = RunPages(pages)
+    kept.add(card)
+    kept.close([card])
+    return Ran((card,), summary.failed, written=tuple(kept.written), errors=tuple(kept.errors))
 
 
 @dataclass(frozen=True)
 class CustomRun:
-    """The records of cells that depart from a tier's rule, and how many cells failed."""
+    """The records of cells that depart from a tier's rule, in their order; how many failed."""
 
     records: tuple[Record, ...]
     failed: int
@@ -343,60 +338,6 @@ class CustomRun:
     def data(self) -> list[dict[str, Any]]:
         """What ``--json`` prints."""
         return [record.model_dump(mode="json") for record in self.records]
-
-
-def run_papers(
-    papers: Papers,
-    tier: TierName,
-    how: How,
-    *,
-    claims: Sequence[str] = (),
-    cheapest: bool = False,
-    pages: Path | None = None,
-    on_event: OnWork = ignored,
-    on_card: OnCard = ignored,
-) -> Ran:
-    """Run what is missing of a tier, judge it, and write each paper's pages when it is judged.
-
-    Arguments and errors are those of `run_and_judge`.
-
-    Args:
-        cheapest: whether the cheapest paper is run first; the answers stay in the papers' order.
-        pages: the folder of reports; no page is written if None.
-    """
-    kept = None if pages is None else RunPages(pages)
-
-    def take(card: Scorecard) -> None:
-        if kept is not None:
-            kept.add(card)
-        on_card(card)
-
-    order = cheapest_first(papers, tier) if cheapest else papers
-    ran = run_and_judge(order, tier, how, claims, take, on_event)
-    slugs = [entry.slug for entry, _ in papers]
-    cards = sorted(ran.scorecards, key=lambda card: slugs.index(card.paper.slug))
-    if kept is None:
-        return replace(ran, scorecards=tuple(cards))
-    kept.close(cards)
-    written, errors = tuple(kept.written), tuple(kept.errors)
-    return replace(ran, scorecards=tuple(cards), written=written, errors=errors)
-
-
-def run_alternatives(
-    entry: Entry,
-    audit: Audit,
-    tier: TierName,
-    how: How,
-    budget: float | None,
-    pages: Path,
-    on_event: OnWork = ignored,
-) -> Ran:
-    """Do as `run_multiverse`, and write the pages to the folder of reports."""
-    card, failed = run_multiverse(entry, audit, tier, how, budget, on_event)
-    kept = RunPages(pages)
-    kept.add(card)
-    kept.close([card])
-    return Ran((card,), failed, written=tuple(kept.written), errors=tuple(kept.errors))
 
 
 def went_wrong(card: Scorecard) -> bool:
@@ -418,33 +359,20 @@ def run_custom(
     experiments: Sequence[str],
     settings: Iterable[str],
     on_event: OnWork = ignored,
-) -> tuple[list[Record], int]:
-    """Run cells that depart from a tier's rule; nothing is judged.
-
-    Args:
-        papers: what is run, with its consent given.
-        tier: what is not stated otherwise.
-        seeds: instead of the tier's; None for those.
-        settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
-
-    Returns:
-        The records in the order of the cells, and how many cells failed.
-
-    Raises:
-        UsageError: on an experiment or a setting that an audit does not have.
-    """
+) -> CustomRun:
+    """Run cells that depart from a tier's rule; arguments and errors as `Workspace.run_custom`."""
     given = dict(map(parse_setting, settings))
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
     ]
     on_event(WorkStarted(tuple(audit for _, audit in papers)))
     summary = how.run(cells, papers, on_event)
-    records = []
+    records: list[Record] = []
     for paper, planned in summary.planned.items():
         names = list(planned.values())
         made = how.store.records(paper, CUSTOM, only=frozenset(names))
         records += sorted(made, key=lambda record: names.index(record.fingerprint))
-    return records, summary.failed
+    return CustomRun(tuple(records), summary.failed)
 
 
 def _custom(
@@ -465,7 +393,7 @@ def _custom(
         of, _, setting = name.rpartition(".")
         meant = [own for experiment, own in known.items() if of in ("", experiment)]
         if not any(setting in own for own in meant):
-            remedy = did_you_mean(setting, {each for own in known.values() for each in own})
+            remedy = did_you_mean(setting, {name for own in known.values() for name in own})
             raise UsageError(f"--set {name}: {slug} has no such setting. {remedy}")
     for experiment in chosen:
         values = audit.values_of(experiment, tier)
@@ -494,9 +422,9 @@ def parse_setting(text: str) -> tuple[str, SettingValue]:
         return name, tuple(value)
     if _is_plain(value):
         return name, value
-    found = written[:200] or "nothing"
+    shown = written[:200] or "nothing"
     raise UsageError(
-        f"--set {name}: found {found}; expected a value or a list, numbers below 2^63."
+        f"--set {name}: found {shown}; expected a value or a list, numbers below 2^63."
     )
 
 

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_tier
-from reproaudit.records import Record
-from reproaudit.run.cells import borne_out, fingerprints_of, plan_jobs, with_adopted
+from reproaudit.run.cells import fingerprints_of, plan_jobs
 from reproaudit.run.worker import Job
 from reproaudit.service.run import How, Papers
 from reproaudit.store.adoptions import read_adoptions
@@ -65,30 +64,21 @@ def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:
         how.store,
         how.device_for(entry),
         how.form,
+        adoptions={entry.slug: read_adoptions(entry, how.store.root)},
     )
-    adoptions = {entry.slug: read_adoptions(entry, how.store.root)}
-    jobs = with_adopted(jobs, borne_out(how.store, jobs, adoptions))
     done = 0
     running: list[str] = []
     failed: list[str] = []
     for job in jobs:
-        if _finished(how.store, job):
+        if any(how.store.path(job.cell, name).exists() for name in fingerprints_of(job)):
             done += 1
         elif how.store.is_held(job.cell, job.fingerprint):
             running.append(f"{_name(job)}: {_holder(how.store, job)}")
-        elif record := _failure(how.store, job):
+        elif record := how.store.find_failed(job.cell, job.fingerprint):
             failed.append(f"{_name(job)}: {record.error}")
     waiting = len(jobs) - done - len(running) - len(failed)
-    found = (len(jobs), done, tuple(running), tuple(failed), waiting)
-    return PaperState(entry.slug, tier, *found)
-
-
-def _finished(store: Store, job: Job) -> bool:
-    return any(store.path(job.cell, name).exists() for name in fingerprints_of(job))
-
-
-def _failure(store: Store, job: Job) -> Record | None:
-    return store.read(store.path(job.cell, job.fingerprint).with_suffix(".failed.json"))
+    counts = (len(jobs), done, tuple(running), tuple(failed), waiting)
+    return PaperState(entry.slug, tier, *counts)
 
 
 def _holder(store: Store, job: Job) -> str:

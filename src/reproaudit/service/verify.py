@@ -11,13 +11,13 @@ from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
-from reproaudit.files import listing, scratch_folder
+from reproaudit.files import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.events import PhaseStarted
-from reproaudit.service.callbacks import ignored
-from reproaudit.service.events import OnWork, WorkStarted
+from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.permission import NOT_GIVEN, Permission
 from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
+from reproaudit.store.code import cell_of
 from reproaudit.store.inspect import (
     StoreFault,
     experiment_folders,
@@ -138,9 +138,8 @@ def prune_store(
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
-    """Return the papers of a store, or those named; a UsageError of a name without records."""
-    folders = [path.name for path in listing(store.root) if path.is_dir()]
-    present = [name for name in folders if not name.startswith(".")]
+    """Return the papers of a store, or those named; a UsageError if one has no records."""
+    present = store.papers()
     for slug in slugs:
         if slug not in present:
             raise UsageError(f"{store.root}: no records of {slug}.")
@@ -201,7 +200,7 @@ def _sample(
     for record in records:
         if record.status is CellStatus.FAILED or record.paper not in catalog.entries:
             continue
-        cell = Cell(record.paper, record.tier, record.experiment, record.settings, record.seed)
+        cell = cell_of(record)
         device, form = _way_of(record)
         try:
             (job,) = with_adopted(plan_jobs([cell], catalog.locate, again, device, form), known)

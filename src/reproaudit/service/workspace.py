@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import builtins
 import math
+import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import TIERS, Audit, TierName
 from reproaudit.cell import RunForm
 from reproaudit.errors import UsageError
-from reproaudit.files import report_folder
-from reproaudit.service.callbacks import ignored
+from reproaudit.files import same_place
+from reproaudit.service.events import ignored
 from reproaudit.service.permission import NOT_GIVEN, Permission
 
 if TYPE_CHECKING:
@@ -34,13 +36,13 @@ if TYPE_CHECKING:
     from reproaudit.service.adopt import CodeComparison, Prepared
     from reproaudit.service.check import Checked
     from reproaudit.service.events import OnWork
-    from reproaudit.service.export import Exports, Signature
-    from reproaudit.service.judge import Imported, Judged, Template
+    from reproaudit.service.export import Exports
+    from reproaudit.service.judge import Imported, Judged
     from reproaudit.service.listing import Listed
     from reproaudit.service.merge import Merged
     from reproaudit.service.new import Draft
     from reproaudit.service.report import ReportedPapers
-    from reproaudit.service.review import Reviewed
+    from reproaudit.service.review_files import Reviewed
     from reproaudit.service.run import CustomRun, How, Ran
     from reproaudit.service.status import TierState
     from reproaudit.service.upgrade import Upgrades
@@ -73,7 +75,7 @@ class Workspace:
     @property
     def pages(self) -> Path:
         """The folder of pages."""
-        return report_folder(self.reports, self.store)
+        return self.store.parent / "reports" if self.reports is None else self.reports
 
     @cached_property
     def records(self) -> Store:
@@ -118,7 +120,10 @@ class Workspace:
         """
         entries = self.catalog.select(slugs, everything)
         if not shipped:
-            entries = tuple(entry for entry in entries if entry.audit_file.parent == self.audits)
+            own = self.audits
+            entries = tuple(
+                entry for entry in entries if own and same_place(entry.audit_file.parent, own)
+            )
         if salt is None:
             return entries
         if tier != "paper":
@@ -188,31 +193,41 @@ class Workspace:
         Args:
             orders: such as ``Dataset Splits=disagree: REASON``.
             note: the reviewer's opinion.
-            tier: of the answers that the note is on; the highest that has some if None.
+            tier: the tier of the answers that the note is on; the highest that has some if None.
 
         Raises:
             UsageError: if nobody reviews, an order cannot be carried out, or a note not written.
             SpecError: if the audit or the review file has faults.
         """
-        from reproaudit.service.review import note_for, review_paper
+        from reproaudit.service.review_files import (
+            Reviewed,
+            named_reviewer,
+            note_for,
+            review_audit,
+        )
 
         entry = self.entry(paper)
+        who = named_reviewer(reviewer)
         signed = None if note is None else note_for(note, entry, self.answered(entry, tier))
+        audit_file, file, _ = self.files_to_review(entry)
+        diff = review_audit(audit_file, file, who, orders, sign, signed)
         show = self.command_to_show(entry.slug, tier)
-        return review_paper(entry, reviewer, orders, signed, sign, show)
+        return Reviewed(file=file, changed=bool(diff), diff=diff, show=show)
 
     def answered(self, paper: PaperLike, tier: TierName | None = None) -> Scorecard | None:
         """Return the answers that a note is written for; None if there are none."""
-        from reproaudit.service.review import answered
+        from reproaudit.scorecard.answers import scorecard_of_paper
 
-        return answered(self.entry(paper), self.store, self.pages, tier)
+        entry = self.entry(paper)
+        here = (entry, entry.audit(), self.records, tier, self.pages)
+        return scorecard_of_paper(*here, judge_shipped=False)
 
     def command_to_show(self, slug: str, tier: TierName | None = None) -> str:
         """Return the command that shows a paper's page."""
-        from reproaudit.service.review import command_to_show
-
         store = None if self.store == Path("runs") else self.store
-        return command_to_show(slug, tier=tier, store=store, out=self.reports, audits=self.audits)
+        options = {"tier": tier, "store": store, "out": self.reports, "audits": self.audits}
+        given = [(f"--{name}", str(value)) for name, value in options.items() if value is not None]
+        return shlex.join(["reproaudit", "report", slug, *chain.from_iterable(given)])
 
     # --- measuring
 
@@ -257,9 +272,9 @@ class Workspace:
         """Run what is missing of a tier, judge it, and write the pages.
 
         Args:
-            claims: of a single paper: the ids of the claims to run for; every claim if none.
+            claims: the ids of the claims to run for, with a single paper; every claim if none.
             how: where and how cells are run; see `how`.
-            cheapest: whether the cheapest paper is run first.
+            cheapest: whether the cheapest paper is run first; the answers stay in order.
             writes: whether pages are written.
             permission: the consent to the papers' code.
             on_event: takes what happens meanwhile.
@@ -272,9 +287,7 @@ class Workspace:
         """
         from reproaudit.service.run import run_papers
 
-        chosen = self._with_audits(papers)
-        given = how or self.how()
-        permission.require(entry for entry, _ in chosen)
+        chosen, given = self._allowed(papers, how, permission)
         return run_papers(
             chosen,
             tier,
@@ -310,13 +323,10 @@ class Workspace:
         Raises:
             UsageError: on an experiment or a setting that an audit does not have.
         """
-        from reproaudit.service.run import CustomRun, run_custom
+        from reproaudit.service.run import run_custom
 
-        chosen = self._with_audits(papers)
-        given = how or self.how()
-        permission.require(entry for entry, _ in chosen)
-        records, failed = run_custom(chosen, tier, given, seeds, experiments, settings, on_event)
-        return CustomRun(tuple(records), failed)
+        chosen, given = self._allowed(papers, how, permission)
+        return run_custom(chosen, tier, given, seeds, experiments, settings, on_event)
 
     def multiverse(
         self,
@@ -324,23 +334,17 @@ class Workspace:
         tier: TierName = "quick",
         *,
         how: How | None = None,
-        budget: float | None = None,
         permission: Permission = NOT_GIVEN,
         on_event: OnWork = ignored,
     ) -> Ran:
         """Run a tier and the alternatives of what nobody states, judge all, and write the pages.
 
-        The other arguments and the errors are those of `run`.
-
-        Args:
-            budget: the seconds after which no cell is started.
+        Arguments and errors are those of `run`.
         """
-        from reproaudit.service.run import run_alternatives
+        from reproaudit.service.run import run_multiverse
 
-        ((entry, audit),) = self._with_audits([paper])
-        given = how or self.how()
-        permission.require([entry])
-        return run_alternatives(entry, audit, tier, given, budget, self.pages, on_event)
+        ((entry, audit),), given = self._allowed([paper], how, permission)
+        return run_multiverse(entry, audit, tier, given, self.pages, on_event)
 
     def status(
         self,
@@ -356,9 +360,7 @@ class Workspace:
         """
         from reproaudit.service.status import state_of
 
-        chosen = self._with_audits(papers)
-        given = how or self.how()
-        permission.require(entry for entry, _ in chosen)
+        chosen, given = self._allowed(papers, how, permission)
         return state_of(chosen, tier, given)
 
     def adopt(
@@ -367,44 +369,34 @@ class Workspace:
         *,
         old: str | None = None,
         how: How | None = None,
-        budget: float | None = None,
         permission: Permission = NOT_GIVEN,
         on_event: OnWork = ignored,
     ) -> CodeComparison:
         """Compare today's code with that of old records, and note where both give the same bits.
 
-        The other arguments are those of `run`.
+        Other arguments are those of `run`, errors those of `adopt_code`.
 
         Args:
             old: the beginning of the digest of the old code; that of most records if None.
-            budget: the seconds after which no cell is started.
-
-        Raises:
-            UsageError: if there is nothing to compare.
         """
         from reproaudit.service.adopt import adopt_code
 
-        entry = self.entry(paper)
-        given = how or self.how()
-        permission.require([entry])
-        return adopt_code(entry, self.audit(paper), given, self.pages, budget, old, on_event)
+        ((entry, audit),), given = self._allowed([paper], how, permission)
+        return adopt_code(entry, audit, given, self.pages, old, on_event)
 
     def prepare(
         self,
         paper: PaperLike,
         *,
         how: How | None = None,
-        budget: float | None = None,
         permission: Permission = NOT_GIVEN,
         on_event: OnWork = ignored,
     ) -> Prepared:
         """Measure with today's code what an adoption of later code compares with; see `adopt`."""
         from reproaudit.service.adopt import prepare
 
-        entry = self.entry(paper)
-        given = how or self.how()
-        permission.require([entry])
-        return prepare(entry, self.audit(paper), given, self.pages, budget, on_event)
+        ((entry, audit),), given = self._allowed([paper], how, permission)
+        return prepare(entry, audit, given, self.pages, on_event)
 
     # --- the store
 
@@ -470,7 +462,7 @@ class Workspace:
         )
 
     def measured_tier(self, slug: str, wanted: TierName | None = None) -> TierName | None:
-        """Return the tier that is wanted, the highest if none is, if it has records; else None."""
+        """Return the highest tier that has records, or the wanted one if it has; None if none."""
         from reproaudit.store.choosing import has_records
 
         tiers = [wanted] if wanted else reversed(TIERS)
@@ -481,8 +473,7 @@ class Workspace:
         from reproaudit.scorecard.answers import scorecard_of_paper
 
         entry = self.entry(paper)
-        audit = entry.audit()
-        card = scorecard_of_paper(entry, audit, self.records, tier, self.pages)
+        card = scorecard_of_paper(entry, entry.audit(), self.records, tier, self.pages)
         if card is None:
             raise UsageError(
                 f"{self.store}: no records of {entry.slug}, and no report of it in {self.pages}. "
@@ -545,7 +536,7 @@ class Workspace:
         folder: Path,
         tier: TierName = "paper",
         claims: Sequence[str] = (),
-    ) -> Template:
+    ) -> tuple[Path, ...]:
         """Write a folder of measurements to be filled in; errors are as of `write_template`."""
         from reproaudit.service.judge import write_template
 
@@ -567,31 +558,28 @@ class Workspace:
         from reproaudit.service.judge import import_folder
 
         audit = self.audit(paper)
-        said = {"tier": tier, "who": who, "source": source}
-        return import_folder(audit, logs, out, mapping, claims=claims, **said)
+        stated = {"tier": tier, "who": who, "source": source}
+        return import_folder(audit, logs, out, mapping, claims=claims, **stated)
 
     def export(
         self,
         paper: PaperLike,
-        form: str,
+        export_format: str,
         *,
         tier: TierName | None = None,
         out: Path | None = None,
-        signature: Signature | None = None,
+        **signature: Any,
     ) -> Exports:
-        """Write a scorecard in a standard format; arguments and errors of `export_paper`."""
-        from reproaudit.service.export import Signature, export_paper
+        """Write a scorecard in a standard format; arguments and errors of `export_paper`.
+
+        Args:
+            signature: what only a person can state; `ExportRequest` describes it.
+        """
+        from reproaudit.service.export import export_paper
 
         entry = self.entry(paper)
-        return export_paper(
-            entry.slug,
-            form,
-            lambda: self.scorecard(entry, tier),
-            entry.audit_file,
-            self.records,
-            signature or Signature(),
-            out,
-        )
+        card = partial(self.scorecard, entry, tier)
+        return export_paper(entry, export_format, card, self.records, out, **signature)
 
     def diff(self, before: Path, after: Path) -> Comparison:
         """Return what changed between two ``scorecard.json``; a StoreError if one is none."""
@@ -600,5 +588,11 @@ class Workspace:
 
         return compare(read_scorecard(before), read_scorecard(after))
 
-    def _with_audits(self, papers: Sequence[PaperLike]) -> builtins.list[tuple[Entry, Audit]]:
-        return [(self.entry(paper), self.audit(paper)) for paper in papers]
+    def _allowed(
+        self, papers: Sequence[PaperLike], how: How | None, permission: Permission
+    ) -> tuple[builtins.list[tuple[Entry, Audit]], How]:
+        """Return papers with their audits and how they are run, once their code may run."""
+        chosen = [(self.entry(paper), self.audit(paper)) for paper in papers]
+        given = how or self.how()
+        permission.require(entry for entry, _ in chosen)
+        return chosen, given

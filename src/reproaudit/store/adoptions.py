@@ -3,9 +3,9 @@
 A record belongs to the digest of the code that made it. After a change of code that computes the
 same, ``reproaudit adopt`` measures a drawn cell of every pair of experiment and settings again, and
 adds a line to ``audits/<slug>.adoptions.jsonl`` on those that gave the same bits. Records of the
-old and the new code then count alike, pair by pair. A line says what was compared; it proves
-nothing of the cells that were not drawn. Another kind of line has the two forms of one digest. A
-cell is held against its records: without one, or with other numbers there, it does not count.
+old and the new code then count alike, pair by pair. A line says what was compared, and proves
+nothing about cells that were not drawn. Another kind of line names the two forms of one digest. A
+cell counts only if a record bears out its numbers and no record contradicts them.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Adoptions:
         return ((line, cell) for line in self.lines for cell in line.cells)
 
     def held_against(self, records: Iterable[Record]) -> Adoptions:
-        """The adoptions without the cells that some records of theirs do not bear out."""
+        """The adoptions without the cells that contradict, or lack, records among those given."""
         wanted = {(cell.pair, cell.seed) for _, cell in self.compared}
         known: dict[tuple[Pair, int], list[Record]] = {}
         for record in records if wanted else ():
@@ -189,24 +189,26 @@ class Adoptions:
         processors = [record.environment.processor for record in of_line]
         agree = [measured_by(record) == cell.measured for record in of_line]
         of_processor = [
-            same for same, it in zip(agree, processors, strict=True) if it == line.processor
+            same
+            for same, processor in zip(agree, processors, strict=True)
+            if processor == line.processor
         ]
         return all(of_processor) and (any(agree) or set(processors) == {None})
 
     @cached_property
     def _alike(self) -> dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]]:
-        """By pair and versions, the sets of codes that gave the same bits, the newest last."""
-        found: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
+        """Sets of codes that gave the same bits, the newest last, by pair and versions."""
+        alike: dict[tuple[Pair, tuple[tuple[str, str], ...]], list[list[str]]] = {}
         for line in self.lines:
             versions = tuple(sorted(line.versions.items()))
             for cell in line.cells:
-                sets = found.setdefault((cell.pair, versions), [])
+                sets = alike.setdefault((cell.pair, versions), [])
                 old, new = self.name(line.old), self.name(line.new)
                 joined = [codes for codes in sets if old in codes or new in codes]
-                codes = [code for one in joined for code in one if code != new]
+                earlier = [code for codes in joined for code in codes if code != new]
                 sets[:] = [codes for codes in sets if codes not in joined]
-                sets.append(list(dict.fromkeys([*codes, old, new])))
-        return found
+                sets.append(list(dict.fromkeys([*earlier, old, new])))
+        return alike
 
     def alike(self, pair: Pair, versions: Iterable[tuple[str, str]], code: str) -> list[str]:
         """The names of all codes that count like this one for a pair, the newest last."""
@@ -225,16 +227,13 @@ class Adoptions:
 
     def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
         """The cells that were measured again for the pairs of some records, under their codes."""
-        of = (
-            {(pair_of(record), self.name(record.code)) for record in records}
-            if self.lines
-            else set()
-        )
+        if not self.lines:
+            return set()
+        pairs = {(pair_of(record), self.name(record.code)) for record in records}
         return {
             cell
-            for line in self.lines
-            for cell in line.cells
-            if {(cell.pair, self.name(code)) for code in (line.old, line.new)} & of
+            for line, cell in self.compared
+            if {(cell.pair, self.name(line.old)), (cell.pair, self.name(line.new))} & pairs
         }
 
 
@@ -248,11 +247,11 @@ def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
         SpecError: naming a bad line.
     """
     module = entry.code
-    every = [*_read(Journal(entry, "adoptions", store).lines())]
+    lines = [*_read(Journal(entry, "adoptions", store).lines())]
     return Adoptions(
-        lines=tuple(one for one in every if isinstance(one, Adoption)),
+        lines=tuple(line for line in lines if isinstance(line, Adoption)),
         today="" if module is None else closure_of(module).digest,
-        forms={one.second: one.first for one in every if isinstance(one, SameCode)},
+        forms={line.second: line.first for line in lines if isinstance(line, SameCode)},
         first_form=None if module is None else partial(first_form, module),
     )
 

@@ -33,7 +33,14 @@ from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import sha256
 from reproaudit.formats.scorecard import LeftOut
 from reproaudit.records import CellStatus, Record
-from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, read_adoptions
+from reproaudit.store.adoptions import (
+    NO_ADOPTIONS,
+    Adoptions,
+    Pair,
+    adoption_tier,
+    pair_of,
+    read_adoptions,
+)
 from reproaudit.store.code import closure_of, versions, versions_of
 from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
 from reproaudit.store.records import DamagedError, Store
@@ -69,21 +76,21 @@ def todays_groups(module: Module | None, adoptions: Adoptions = NO_ADOPTIONS) ->
     if module is None:
         return ()
     code = closure_of(module)
-    found = [versions(device, code.packages) for device in ("cpu", "cuda")]
     name = adoptions.name(code.digest)
-    return tuple(Group(name, tuple(sorted(one.items()))) for one in found)
+    made_with = (versions(device, code.packages) for device in ("cpu", "cuda"))
+    return tuple(Group(name, tuple(sorted(packages.items()))) for packages in made_with)
 
 
 def grouped(
     records: Iterable[Record], adoptions: Adoptions = NO_ADOPTIONS
 ) -> dict[Group, list[Record]]:
     """Records by group, in their order; the group of the last one last."""
-    found: dict[Group, list[Record]] = {}
+    groups: dict[Group, list[Record]] = {}
     for record in records:
         group = group_of(record, adoptions)
-        found[group] = found.pop(group, [])
-        found[group].append(record)
-    return found
+        groups[group] = groups.pop(group, [])
+        groups[group].append(record)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -113,14 +120,14 @@ class Chosen:
         """What was left out of a tier's records, and why."""
         for name, count in self.other_data.items():
             yield LeftOut(tier=tier, count=count, data=name)
-        for one, count in self.changed.items():
+        for axes, count in self.changed.items():
             yield LeftOut(
-                tier=one.tier,
+                tier=axes.tier,
                 count=count,
-                experiment=one.experiment,
-                measurements=one.measurements,
-                before=one.before,
-                now=one.now,
+                experiment=axes.experiment,
+                measurements=axes.measurements,
+                before=axes.before,
+                now=axes.now,
             )
 
 
@@ -148,25 +155,24 @@ def choose(
 ) -> Chosen:
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
-    The best has planned cells, and first of all is of the fast form; then of ``today``'s code; then
-    it has the most finished cells. Of equals the last written is the best.
+    The best has planned cells. The fast form comes before the plain one, then ``today``'s code
+    before others, then more finished cells before fewer, and last the group written later.
 
     Args:
         records: in the order in which they were written.
-        planned_data: of a record, the data with which a run planned its cell last.
+        planned_data: gives the data with which a run planned a record's cell last.
 
     Raises:
         UsageError: if no group has the wanted id.
     """
     of_today: dict[Group, list[Record]] = {}
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
-    for group, several in grouped(records, adoptions).items():
-        data = _todays_data(several, planned_data)
-        of_today[group] = [one for one in several if one.data == data[_alike(one)]]
-        of_other_data[group] = [
-            (one, data[_alike(one)]) for one in several if one.data != data[_alike(one)]
-        ]
-    groups = {group: _by_cell(several, adoptions) for group, several in of_today.items()}
+    for group, members in grouped(records, adoptions).items():
+        data = _todays_data(members, planned_data)
+        pairs = [(record, data[pair_of(record)]) for record in members]
+        of_today[group] = [record for record, todays in pairs if record.data == todays]
+        of_other_data[group] = [pair for pair in pairs if pair[0].data != pair[1]]
+    groups = {group: _by_cell(members, adoptions) for group, members in of_today.items()}
     ranks = {}
     for group, by_cell in groups.items():
         cells = by_cell.keys() & set(planned)
@@ -174,15 +180,15 @@ def choose(
         is_of_today = Group(group.code, fast) in today
         done = sum(by_cell[key].status is not CellStatus.FAILED for key in cells)
         ranks[group] = (fast == group.versions, is_of_today, done, len(cells))
-    with_cells = sorted((one for one in groups if ranks[one][-1]), key=ranks.__getitem__)
+    with_cells = sorted((group for group in groups if ranks[group][-1]), key=ranks.__getitem__)
     fitting = with_cells[-1:]
     if wanted is not None:
         fitting = [group for group in groups if group.id.startswith(wanted)]
         if len(fitting) != 1:
             remedy = did_you_mean(wanted, [group.id for group in groups])
-            found = f"{len(fitting) or 'no'} groups of records have this id"
-            raise UsageError(f"--group {wanted}: {found}. {remedy}".rstrip())
-    left_out = [one for group in fitting or groups for one in of_other_data[group]]
+            count = f"{len(fitting) or 'no'} groups of records have this id"
+            raise UsageError(f"--group {wanted}: {count}. {remedy}".rstrip())
+    left_out = [pair for group in fitting or groups for pair in of_other_data[group]]
     other_data = _other_data(left_out, planned)
     if not fitting:
         return Chosen(other_data=other_data)
@@ -192,18 +198,11 @@ def choose(
     return Chosen(groups[group], group, is_of_today, others, other_data, adoptions=adoptions)
 
 
-def _todays_data(
-    records: Iterable[Record], planned_data: PlannedData
-) -> dict[tuple[str, str, str], Data]:
-    """The data of today by tier, experiment and settings, from the records of one group."""
-    last = {_alike(record): record for record in records}
-    noted = {key: planned_data(one) for key, one in last.items()}
-    return {key: last[key].data if data is None else data for key, data in noted.items()}
-
-
-def _alike(record: Record) -> tuple[str, str, str]:
-    experiment, settings, _ = record.key
-    return record.tier, experiment, settings
+def _todays_data(records: Iterable[Record], planned_data: PlannedData) -> dict[Pair, Data]:
+    """Today's data by pair, from the records of one group."""
+    last = {pair_of(record): record for record in records}
+    noted = {pair: planned_data(record) for pair, record in last.items()}
+    return {pair: last[pair].data if data is None else data for pair, data in noted.items()}
 
 
 def _other_data(
@@ -220,15 +219,13 @@ def _other_data(
 
 
 def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, Record]:
-    """Records by cell: of several that count alike a finished one, and of these that of today's
-    code, else the last.
-    """
+    """The record that counts of each cell: finished, then of today's code, then written last."""
     today = adoptions.name(adoptions.today)
 
     def worth(record: Record) -> tuple[bool, bool]:
         return record.status is not CellStatus.FAILED, adoptions.name(record.code) == today
 
-    return {(one.tier, one.key): one for one in sorted(records, key=worth)}
+    return {(record.tier, record.key): record for record in sorted(records, key=worth)}
 
 
 # --- of a store ---------------------------------------------------------------------------------
@@ -236,7 +233,7 @@ def _by_cell(records: Iterable[Record], adoptions: Adoptions) -> dict[TierKey, R
 
 def has_records(store: Store, slug: str, tier: str) -> bool:
     """Tell whether a store holds a record of a paper at a tier."""
-    return next(iter(store.records(slug, tier)), None) is not None
+    return any(True for _ in store.records(slug, tier))
 
 
 def chosen_by_run(
@@ -279,8 +276,10 @@ def chosen_of_store(
 ) -> Chosen:
     """The records of a tier and of its alternatives: of the wanted group, else of the best one.
 
-    Of those that came with a report every cell counts, whatever its seed. Of another tier than the
-    one that is judged, records along other coordinates are left out.
+    Args:
+        shipped: whether the store came with a report: every cell counts, whatever its seed.
+        judged: the tier that is judged, if it is another: records along other coordinates are then
+            left out.
 
     Raises:
         UsageError: if no group has the wanted id.
@@ -288,15 +287,15 @@ def chosen_of_store(
         SpecError: if the audit declares other coordinates than the records have.
     """
     kept = stored_tier(audit, tier)
-    places = (kept, varied_tier(kept))
-    records = store.in_order(record for it in places for record in store.records(entry.slug, it))
+    tiers = (kept, varied_tier(kept))
+    records = store.in_order(record for name in tiers for record in store.records(entry.slug, name))
     planned = [*cells_of_tier(audit, tier), *cells_of_alternatives(audit, tier)]
-    keys = {(one.tier, one.key) for one in (records if shipped else planned)}
+    keys = {(cell.tier, cell.key) for cell in (records if shipped else planned)}
     adoptions = _adoptions_of(entry, store, None if shipped else store.root, kept, records)
     today = todays_groups(entry.code, adoptions)
     chosen = choose(records, keys, today, store.planned_data, wanted, adoptions)
-    found = {key: one for key, one in chosen.records.items() if key in keys}
-    return _of_todays_axes(audit, judged or tier, replace(chosen, records=found), store)
+    of_plan = {key: record for key, record in chosen.records.items() if key in keys}
+    return _of_todays_axes(audit, judged or tier, replace(chosen, records=of_plan), store)
 
 
 def _adoptions_of(
@@ -310,9 +309,10 @@ def _adoptions_of(
     adoptions = read_adoptions(entry, written)
     if not adoptions.lines:
         return adoptions
-    places = map(adoption_tier, (tier, varied_tier(tier)))
     compared = [
-        record for it in places for record in store.records(entry.slug, it, lambda _damaged: None)
+        record
+        for name in map(adoption_tier, (tier, varied_tier(tier)))
+        for record in store.records(entry.slug, name, lambda _damaged: None)
     ]
     return adoptions.held_against([*records, *compared])
 
@@ -323,12 +323,12 @@ def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) 
     declared = {name: audit.measurements_of(name) for name in audit.experiments}
     changed: Counter[ChangedAxes] = Counter()
     records = {}
-    for key, one in chosen.records.items():
-        found = list(changed_axes(one, declared.get(one.experiment, {}), kept))
-        changed.update(found)
-        if not found:
-            records[key] = one
+    for key, record in chosen.records.items():
+        differing = list(changed_axes(record, declared.get(record.experiment, {}), kept))
+        changed.update(differing)
+        if not differing:
+            records[key] = record
     own = stored_tier(audit, tier)
-    if refused := [one.line(count) for one, count in changed.items() if one.tier == own]:
+    if refused := [axes.line(count) for axes, count in changed.items() if axes.tier == own]:
         raise SpecError("\n".join(refused))
     return replace(chosen, records=records, changed=changed)

@@ -107,7 +107,7 @@ def _ours() -> list[Path]:
 def imports_torch(module: Module) -> bool:
     """Tell whether a paper's own files import torch, or something that is named after it.
 
-    A run file's commands may do whatever they like: it is true of them. Raises as `closure_of`.
+    A run file counts as one that does, whatever its commands are. Raises as `closure_of`.
     """
     if module.is_run_file:
         return True
@@ -164,7 +164,7 @@ def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
     """The file of a module, or all files of a package, by its path without a suffix.
 
     Args:
-        sources: of a user's folder, its files, of which they are some.
+        sources: the files of a user's folder, among which they are; None for a shipped paper.
     """
     file = place.with_name(f"{place.name}.py")
     start = place / "__init__.py"
@@ -185,7 +185,6 @@ def _bytes(file: Path) -> bytes:
 
 
 def _outline(file: Path, source: bytes) -> Outline:
-    """What a module holds and imports."""
     try:
         return outline_of(source)
     except (SyntaxError, ValueError, RecursionError) as error:  # a null byte; deep nesting
@@ -206,8 +205,8 @@ def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") 
         imported: packages that the paper's code uses, from `closure_of`.
         form: how the experiments compute; it is named only where it is the plain one.
     """
-    others = {DISTRIBUTIONS.get(one, one) for one in imported if one not in COMPUTING_NOTHING}
-    packages = {one: _version(one) for one in (*COMPUTING_PACKAGES, *sorted(others))}
+    others = {DISTRIBUTIONS.get(name, name) for name in imported if name not in COMPUTING_NOTHING}
+    packages = {name: _version(name) for name in (*COMPUTING_PACKAGES, *sorted(others))}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"python": python, "device": device, **packages, **_named(form)}
 
@@ -243,7 +242,7 @@ def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mappin
 
 
 def fingerprint_of(record: Record) -> str:
-    """The fingerprint that follows from what a record says of itself."""
+    """The fingerprint that follows from a record's settings, seed, code, data and versions."""
     made = versions_of(record.environment)
     return fingerprint(cell_of(record), record.code, made, record.data)
 

@@ -1,9 +1,8 @@
 """Coordinates along which records were measured, held against those that an audit declares now.
 
-The numbers of a record stand in an order, and only the audit says which coordinate each place has.
-So a record keeps the coordinates that the audit declared when it was measured, and is not judged
-under others. Records that were made before they were kept have none; `axes_file` of a store may
-hold the axes for all of them.
+A record holds numbers in an order, and only the audit says which coordinate each of them has. So a
+record keeps the coordinates that the audit declared when it was measured, and is not judged under
+others. Older records keep none; a store's `axes_file` may hold the axes for all of them.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from reproaudit.files import explained, read_regular
 from reproaudit.records import Record
 
 MOST_BYTES = 2**24
-"""Of a file of axes; the largest so far has some kilobytes."""
+"""The most bytes of a file of axes; the largest so far has some kilobytes."""
 
 MOST_NAMED = 6
-"""Coordinates of an axis that a line names."""
+"""The most coordinates of an axis that a line names."""
 
 Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
 """By measurement and axis, both in order."""
@@ -37,17 +36,17 @@ _AXES = TypeAdapter(dict[str, dict[str, tuple[Axis, ...]]], config=ConfigDict(de
 
 def declared_axes(declared: Mapping[str, Declaration]) -> Axes:
     """The axes of those measurements that have any."""
-    return {name: one.axes for name, one in declared.items() if one.axes}
+    return {name: measured.axes for name, measured in declared.items() if measured.axes}
 
 
 def coordinates_along(axes: Axes, settings: Mapping[str, Any]) -> Coordinates:
     """The coordinates under some settings; nothing where an axis follows a setting they lack."""
     return {
-        name: {one.name: one.coordinates(settings) for one in several}
-        for name, several in axes.items()
+        name: {axis.name: axis.coordinates(settings) for axis in own}
+        for name, own in axes.items()
         if all(
-            one.setting is None or isinstance(settings.get(one.setting), list | tuple)
-            for one in several
+            axis.setting is None or isinstance(settings.get(axis.setting), list | tuple)
+            for axis in own
         )
     }
 
@@ -110,11 +109,11 @@ def changed_axes(
     if before is None:
         before = coordinates_along(kept.get(record.experiment, {}), record.settings)
     now = coordinates_along(declared_axes(declared), record.settings)
-    found: dict[tuple[str, str], list[str]] = {}
+    changed: dict[tuple[str, str], list[str]] = {}
     for name in sorted(record.measurements.names & before.keys() & now.keys()):
         if list(before[name].items()) != list(now[name].items()):
-            found.setdefault(_differences(before[name], now[name]), []).append(name)
-    for (then, today), names in found.items():
+            changed.setdefault(_differences(before[name], now[name]), []).append(name)
+    for (then, today), names in changed.items():
         of = record.paper, record.tier, record.experiment
         yield ChangedAxes(*of, tuple(names), then, today)
 
@@ -123,10 +122,11 @@ def _differences(
     before: Mapping[str, Sequence[Coordinate]], now: Mapping[str, Sequence[Coordinate]]
 ) -> tuple[str, str]:
     """The coordinates that differ, as words; all of them where the axes are others."""
-    if list(before) != list(now) or any(len(before[one]) != len(now[one]) for one in now):
+    if list(before) != list(now) or any(len(before[axis]) != len(now[axis]) for axis in now):
         return _words(before), _words(now)
     places = {
-        axis: [at for at, one in enumerate(before[axis]) if one != now[axis][at]] for axis in now
+        axis: [at for at, value in enumerate(before[axis]) if value != now[axis][at]]
+        for axis in now
     }
     return _at(before, places), _at(now, places)
 
@@ -138,8 +138,8 @@ def _at(axes: Mapping[str, Sequence[Coordinate]], places: Mapping[str, Sequence[
 
 
 def _words(axes: Mapping[str, Sequence[Coordinate]]) -> str:
-    said = []
+    words = []
     for name, coordinates in axes.items():
         more = ", …" if len(coordinates) > MOST_NAMED else ""
-        said.append(f"{name} = {', '.join(map(str, coordinates[:MOST_NAMED]))}{more}")
-    return "; ".join(said)
+        words.append(f"{name} = {', '.join(map(str, coordinates[:MOST_NAMED]))}{more}")
+    return "; ".join(words)

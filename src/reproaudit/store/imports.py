@@ -76,9 +76,9 @@ def outline_of(source: bytes) -> Outline:
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
     """Every statement below a node; expressions, ten times as many, hold none."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        for one in getattr(node, name, ()):
-            yield one
-            yield from _statements(one)
+        for statement in getattr(node, name, ()):
+            yield statement
+            yield from _statements(statement)
 
 
 def _imported_by(node: ast.AST) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _imported_by(node: ast.AST) -> Iterator[str]:
             yield from (name.name for name in names)
         case ast.ImportFrom(module=module, names=names, level=level):
             of = "." * level + (f"{module}." if module else "")
-            yield from (of + one.name for one in names)
+            yield from (of + alias.name for alias in names)
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            yield from (one.asname or one.name.partition(".")[0] for one in aliases)
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             yield from names
         case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
@@ -124,7 +124,7 @@ class _Numbering(ast.NodeTransformer):
     def made(self) -> Iterator[Import]:
         for number, (node, alias) in enumerate(self._imports):
             uses = self._parts.get(number, [None])
-            parts = tuple(dict.fromkeys(one for one in uses if one is not None))
+            parts = tuple(dict.fromkeys(part for part in uses if part is not None))
             written = alias.asname or alias.name
             whole = None if None in uses else parts
             if isinstance(node, ast.Import):
@@ -133,7 +133,7 @@ class _Numbering(ast.NodeTransformer):
                 yield Import(node.level, node.module or "", alias.name, written, whole)
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
-        numbers = [number for number, (one, _) in enumerate(self._imports) if one is node]
+        numbers = [number for number, (made, _) in enumerate(self._imports) if made is node]
         return [ast.Expr(ast.Constant(number)) for number in numbers]
 
     visit_ImportFrom = visit_Import
@@ -183,13 +183,13 @@ class Places:
         return None if self.folder is None else (self.folder, parts)
 
     def lazy(self, file: Path) -> dict[str, tuple[Path, str]]:
-        """Of a package with a stub, from the names there to the files and names behind them."""
+        """The names in a package's stub, each with the file and the name behind it."""
         stub = self.files.get(file.with_suffix(".pyi"))
         named = {}
-        for one in outline_of(stub).imports if stub is not None else ():
-            target = self.target(file.parent, one.module.split("."))
-            if target is not None and one.name is not None:
-                named[one.written] = (target, one.name)
+        for made in outline_of(stub).imports if stub is not None else ():
+            target = self.target(file.parent, made.module.split("."))
+            if target is not None and made.name is not None:
+                named[made.written] = (target, made.name)
         return named
 
 
@@ -235,7 +235,7 @@ class _Graph:
         return f"#{self.numbers.setdefault(file, len(self.numbers))}"
 
     def _add(self, file: Path, number: int, made: Import) -> None:
-        """Write down what an import leads to."""
+
         lines = self.lines[file]
         way = self._places.base(file, made.level, made.module)
         target = None if way is None else self._places.target(*way)

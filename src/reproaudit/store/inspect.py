@@ -34,6 +34,9 @@ class StoreFault:
     what: str
     mended: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.path}: {self.what}{self.mended and f' ({self.mended})'}"
+
 
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
     """Reads every byte of some papers' records and checkpoints, and of the manifest.
@@ -56,9 +59,9 @@ def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Ite
             if path.name.endswith(".json"):
                 yield from _inspect_record(store, path, repair, can_move)
             elif path.name.endswith(".partial"):
-                for one in Partial(path).damaged():
-                    what = f"a damaged checkpoint: {one.reason}"
-                    yield _moved(one.path, what, "its phase starts anew", can_move)
+                for damage in Partial(path).damaged():
+                    what = f"a damaged checkpoint: {damage.reason}"
+                    yield _moved(damage.path, what, "its phase starts anew", can_move)
     for path in gone:
         what = "the manifest lists this record, and it is gone; run the paper again"
         yield StoreFault(path, what)
@@ -100,18 +103,18 @@ def leftovers(
             if _is_held(path):
                 continue
             if path.suffix != ".partial":
-                found = {path: _left(path)}
+                left = {path: _left(path)}
             elif path.with_suffix(".json").exists():
-                found = {path: "checkpoints of a cell that has its record"}
+                left = {path: "checkpoints of a cell that has its record"}
             elif unfinished:
-                found = {path: "checkpoints of an unfinished cell"}
+                left = {path: "checkpoints of an unfinished cell"}
             else:
-                found = {one: _left(one) for one in listing(path)}
-            yield from ((one, what) for one, what in found.items() if what)
+                left = {file: _left(file) for file in listing(path)}
+            yield from ((file, what) for file, what in left.items() if what)
 
 
 def _left(path: Path) -> str:
-    """What a run left behind under such a name; nothing if it is none, or may be being written.
+    """What a run left behind in a file; empty if nothing, or if the file may be being written.
 
     Who writes a file cannot be asked: it may be a process of another machine or container.
     """
@@ -140,5 +143,4 @@ def experiment_folders(store: Store, papers: Collection[str]) -> Iterator[Path]:
 
 
 def _is_held(path: Path) -> bool:
-    """True if a run computes the cell of a file."""
     return is_held(path.with_name(f"{path.name.partition('.')[0]}.lock"))

@@ -12,7 +12,7 @@ from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.files import LOCK_NAME, explained, locked, read_regular, write_whole
 
 MOST_JOURNAL_BYTES = 2**26
-"""Of a journal; a line has some kilobytes."""
+"""The most bytes of a journal; a line has some kilobytes."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Layout under the store's root::
     manifest.log                                             every finished record ever written
     fresh.<array>                                            how long that was when an array began
     .reproaudit.lock                                         held by who adds to it, for so long
-    coordinates.<paper>.json                                 of records that hold none, the axes
+    coordinates.<paper>.json                                 the axes of records that hold none
     <paper>/<tier>/<experiment>/<fingerprint>.json           a completed or diverged cell
     <paper>/<tier>/<experiment>/<fingerprint>.failed.json    how a cell without a record failed
     <paper>/<tier>/<experiment>/<fingerprint>.failures       how often, and with which code
@@ -19,10 +19,9 @@ A record's file is ``{"sha256": …, "record": …}``. It is read only if the di
 fingerprint follows from what the record says of itself, if it stands in its place, and if the
 manifest lists no other record as written there after it: an earlier one that was put back.
 
-A record and its line in the manifest are two writings, the record's first. Between them, and where
-a kill came between them, the record is one that was never listed. It counts: it was written after
-all that is listed, and the next run lists it. A reader reads the manifest before the record, so
-that what it finds is the last one listed, or a later one.
+A record is written first, and its line in the manifest after it. A record that has no line yet, or
+lacks it since a run was killed, counts: it is later than all that is listed, and the next run lists
+it. A reader reads the manifest before the record, which is then the last listed one or a later one.
 
 Several runs may work on one store at once: a cell's lock lets one of them compute it. Nothing in
 here imports torch.
@@ -67,37 +66,37 @@ from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.store.code import cell_of, fingerprint, fingerprint_of, versions_of
 
 MOST_RECORD_BYTES = 2**29
-"""Of a record's file; the largest so far have a thousandth of it."""
+"""The most bytes of a record's file; the largest so far have a thousandth of it."""
 
 MOST_CHECKPOINT_BYTES = 2**36
-"""Of one checkpoint: more than a machine's memory."""
+"""The most bytes of a checkpoint: more than a machine's memory."""
 
 MOST_NOTE_BYTES = 2**24
-"""Of a note on data: a name and a checksum for each file."""
+"""The most bytes of a note on data: a name and a checksum for each file."""
 
 MOST_LISTED_BYTES = 2**28
-"""Of the manifest: the lines of a million records."""
+"""The most bytes of the manifest: the lines of a million records."""
 
 EMPTY_ROOT = "0" * 64
 """The root of an empty manifest."""
 
 DATA_ENDING = ".data"
-"""Of the name of a note on data."""
+"""The ending of the name of a note on data."""
 
 MOST_FAILURES = 2
 """The times that a cell may fail before no run tries it again, unless it is asked to."""
 
 FAILURES_ENDING = ".failures"
-"""Of the name of a note on failures."""
+"""The ending of the name of a note on failures."""
 
 MOST_SECONDS = 1e9
-"""Of a record: thirty years. Dates follow from it, and beyond some number there is none."""
+"""The most seconds of a record, thirty years: its end is a date, and dates have an end."""
 
 MOST_STEPS = 2**63 - 1
-"""Of a step of a record, and of its seed: what a computer counts with."""
+"""The largest step or seed of a record: what a computer counts with."""
 
 YEARS = (1970, 9000)
-"""In which a record may have been started: whatever its time zone, there is such a date."""
+"""The first and the last year of a record: whatever its time zone, there is such a date."""
 
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])
@@ -183,6 +182,15 @@ class Store:
         """The file whose lock is held by the run that computes a cell."""
         return self.path(cell, fingerprint).with_suffix(".lock")
 
+    def papers(self) -> list[str]:
+        """The papers that have a folder, in order."""
+        folders = (path.name for path in listing(self.root) if path.is_dir())
+        return [name for name in folders if not name.startswith(".")]
+
+    def tiers(self, paper: str) -> list[str]:
+        """The tiers of a paper that have a folder, in order."""
+        return [path.name for path in listing(self.folder(paper))]
+
     def files(self, paper: str, tier: str, ending: str = ".json") -> Iterator[Path]:
         """Every file in the place of a record of a paper's tier, or of a note, sorted by path."""
         for folder in listing(self.folder(paper, tier)):
@@ -205,6 +213,10 @@ class Store:
         """The finished record of a cell, or None if it has none; errors as of `read`."""
         return self.read(self.path(cell, fingerprint))
 
+    def find_failed(self, cell: Cell, fingerprint: str) -> Record | None:
+        """The failed record of a cell, or None if it has none; errors as of `read`."""
+        return self.read(_failed(self.path(cell, fingerprint)))
+
     def records(
         self,
         paper: str,
@@ -212,12 +224,11 @@ class Store:
         on_damage: Callable[[DamagedError], None] | None = None,
         only: Collection[str] | None = None,
     ) -> Iterator[Record]:
-        """Every record of a paper's tier, failed cells included, one at a time.
+        """Every record of a paper's tier, failed cells included.
 
         A failed record is left out if the cell has a finished one.
 
         Args:
-            tier: smoke, quick, paper or custom.
             on_damage: called with each file that is not a record. Without it the first raises.
             only: the fingerprints to read; None for all.
 
@@ -241,8 +252,8 @@ class Store:
 
     def records_of(self, paper: str) -> Iterator[Record]:
         """Every sound record of a paper, of all tiers; errors as of `records`."""
-        for tier in listing(self.folder(paper)):
-            yield from self.records(paper, tier.name, lambda _damaged: None)
+        for tier in self.tiers(paper):
+            yield from self.records(paper, tier, lambda _damaged: None)
 
     def read(self, path: Path) -> Record | None:
         """The record in a file, as `files` or `path` gives it; None if there is no such file.
@@ -255,7 +266,7 @@ class Store:
         return None if kept is None else kept.record
 
     def kept(self, path: Path) -> KeptRecord | None:
-        """`read`, with what the manifest says of the record; errors as of `read`."""
+        """The record in a file, with what the manifest says of it; errors as of `read`."""
         listed = self.manifest.digests().get(self.listed_as(path), [])  # before the file is read
         data = _read_file(path, MOST_RECORD_BYTES)
         if data is None:
@@ -284,7 +295,11 @@ class Store:
         The manifest lists no failed ones; they come first.
         """
         places = {name: place for place, name in enumerate(self.manifest.digests())}
-        return sorted(records, key=lambda one: places.get(self.listed_as(self.file_of(one)), -1))
+
+        def place(record: Record) -> int:
+            return places.get(self.listed_as(self.file_of(record)), -1)
+
+        return sorted(records, key=place)
 
     # --- the data of a plan
 
@@ -336,7 +351,7 @@ class Store:
         try:
             note = _read_file(_failures_note(path), MOST_NOTE_BYTES)
             noted = None if note is None else Failures.model_validate_json(note)
-            record = None if noted is None else self.read(_failed(path))
+            record = None if noted is None else self.find_failed(cell, fingerprint)
         except (DamagedError, ValidationError):
             return None
         return None if noted is None or record is None else (noted, record)
@@ -493,7 +508,7 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
         reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
         raise DamagedError(path, reason)
     measured = record.measurements.series.values()
-    steps = [step for one in measured for step in (*one.steps[:1], *one.steps[-1:])]
+    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
     if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
         reason = f"a record with a step or seed beyond {MOST_STEPS}; expected none"
         raise DamagedError(path, reason)

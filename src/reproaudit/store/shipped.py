@@ -104,9 +104,9 @@ def unpack_records(file: Path, folder: Path) -> Store:
         data = read_regular(file, MAX_BYTES)
     try:
         with tarfile.open(fileobj=io.BytesIO(_decompressed(data)), mode="r:") as archive:
-            for one in archive:
-                if one.isreg() and not one.issparse():
-                    archive.extract(one, folder, set_attrs=False, filter="data")
+            for member in archive:
+                if member.isreg() and not member.issparse():
+                    archive.extract(member, folder, set_attrs=False, filter="data")
     except _DAMAGES as error:
         reason = str(error).partition("\n")[0]
         raise StoreError(

@@ -79,7 +79,7 @@ class _Computing(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _is_message(self, call: ast.expr) -> bool:
-        """True of a logger's call that computes nothing: constant text, values that are there."""
+        """Whether a call logs and computes nothing: constant text, values that are there."""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return False
         logger = call.func.value
@@ -90,7 +90,7 @@ class _Computing(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         if _last_name(node.test) != "TYPE_CHECKING":
             return self.generic_visit(node)
-        return [self.visit(one) for one in node.orelse]
+        return [self.visit(statement) for statement in node.orelse]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         self.fields.update(node.body)
@@ -104,10 +104,10 @@ class _Computing(ast.NodeTransformer):
         return self.visit_Assign(ast.Assign([node.target], node.value))
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        if all(_last_name(one) in IGNORING for one in node.decorator_list):
+        if all(_last_name(decorator) in IGNORING for decorator in node.decorator_list):
             node.returns = None
-            for one in _arguments(node.args):
-                one.annotation = None
+            for argument in _arguments(node.args):
+                argument.annotation = None
         return self.generic_visit(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef
@@ -132,7 +132,7 @@ def _makes_logger(node: ast.expr) -> bool:
 
 
 def _is_there(node: ast.expr) -> bool:
-    """True of a constant, and of a name or an attribute, whose reading computes nothing."""
+    """Whether an expression is a constant, a name or an attribute: reading it computes nothing."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Constant | ast.Name)
@@ -140,4 +140,4 @@ def _is_there(node: ast.expr) -> bool:
 
 def _arguments(node: ast.arguments) -> list[ast.arg]:
     named = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-    return [*named, *(one for one in (node.vararg, node.kwarg) if one is not None)]
+    return [*named, *filter(None, (node.vararg, node.kwarg))]

@@ -45,6 +45,12 @@ LISTS = ("claims", "findings", "not_audited", "variables")
 """The same sections in schema 2."""
 
 SAME = ("about", "runs", "training_loss", "length", "method", "files")
+MOST_GENERATIONS = 20
+"""Experiments that take something from each other in a row, at most."""
+
+MOST_COPIED = 20_000
+"""Settings and measurements that experiments take from others, at most."""
+
 MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "range": "range"}
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
 
@@ -76,25 +82,18 @@ class Expanded(Document):
         """Return the line and column in the file."""
         return self.short.place(self.written_at(loc), at_key=at_key)
 
-    def follows(self, loc: Loc, faulty: Collection[Loc]) -> bool:
-        """Tell whether what is wrong at a place follows from faults below it."""
-        return any(one[: len(loc)] == loc for one in faulty)
-
-    def misses(self, one: Violation, faulty: Collection[Loc]) -> bool:
-        """Tell whether what is missing stands there under a name that is refused."""
-        return one.rule in ("RA051", "RA241") and self.follows(one.loc, faulty)
+    def above(self, faulty: Collection[Loc]) -> Collection[Loc]:
+        """Return every place that has a fault at it or below."""
+        return {loc[:depth] for loc in faulty for depth in range(len(loc) + 1)}
 
     def sound(self, faulty: Collection[Loc]) -> Expanded | None:
         """Return the document without the entries at fault; None if a fault lies elsewhere."""
         if any(loc[:1] not in ALONE for loc in faulty):
             return None
         data = dict(self.node.data)
+        above = self.above(faulty)
         for name in LISTS:
-            kept = [
-                entry
-                for entry in self.node.list_under(name)
-                if not any(loc[: len(entry.loc)] == entry.loc for loc in faulty)
-            ]
+            kept = [entry for entry in self.node.list_under(name) if entry.loc not in above]
             data[name] = self.node.holding(kept if name != "findings" else [])
         places: dict[Loc, Loc] = {}
         plain_data = plain(self.node.holding(data), places)
@@ -125,6 +124,7 @@ class _Audit:
         self.axes = node.mapping_under("axes")
         self._used = {"axis": set[str](), "experiment": set[str]()}
         self._own: dict[str, Settings] = {}
+        self._copied = 0
         shared = settings_of(node.get("settings"), self.faults)
         self._shared = scaled(node, shared, {}, self.faults)
 
@@ -194,6 +194,7 @@ class _Audit:
         measured: dict[str, Node] = {}
         for other in (*reversed(above), name):
             measured |= self._measurements(self.experiments[other])
+        self._copied += len(measured) if above else 0
         if measured:
             data["measurements"] = level.holding(measured)
         measures = (
@@ -220,6 +221,7 @@ class _Audit:
             other = self._parent(level, "settings_of", (*below, name))
             inherited = self._settings(other, (*below, name)) if other is not None else {}
             own = {**inherited, **settings_of(level.get("settings"), self.faults)}
+            self._copied += len(inherited)
             self._own[name] = scaled(level, own, self._shared, self.faults)
         return self._own[name]
 
@@ -241,6 +243,9 @@ class _Audit:
         if node.text not in self.experiments:
             message = f"found '{node.text}', which is no experiment of this audit; expected one"
             fault = Violation("RA224", node.loc, message, "", node.text, self.experiments)
+        elif len(below) > MOST_GENERATIONS or self._copied > MOST_COPIED:
+            message = "found more that is taken from other experiments than any audit needs"
+            fault = Violation("RA016", node.loc, message, "State it where it is used.")
         elif node.text in below:
             circle = " takes from ".join([*below[below.index(node.text) :], node.text])
             fault = Violation("RA243", node.loc, f"found a circle: {circle}")

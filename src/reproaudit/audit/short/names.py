@@ -24,6 +24,7 @@ class Names:
         used: what was named, by what it is.
         faults: what is wrong.
         unused: what is declared and never named.
+        told: the places whose unknown name is among the faults.
     """
 
     slug: str
@@ -37,6 +38,7 @@ class Names:
     )
     faults: list[Violation] = field(default_factory=list)
     unused: list[Violation] = field(default_factory=list)
+    told: set[Loc] = field(default_factory=set)
 
     def know_all(self, node: Node | None) -> None:
         """Report the arms of a list that nobody declares."""
@@ -48,7 +50,8 @@ class Names:
         self, loc: Loc, noun: str, name: str, known: Mapping[str, Any], remedy: str = ""
     ) -> None:
         """Report a name that is none of those that are known."""
-        if any(fault.loc == loc for fault in self.faults):
+        if loc in self.told:
             return
+        self.told.add(loc)
         message = f"found '{name}', which is no {noun} of this audit; expected one"
         self.faults.append(Violation("RA224", loc, message, remedy, name, known))

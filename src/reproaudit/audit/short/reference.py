@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -116,7 +117,8 @@ def _first_sentence(text: str) -> str:
 @cache
 def _source() -> tuple[str, yaml.Node]:
     text = EXAMPLE.read_text(encoding="utf-8")
-    return text, yaml.compose(text, Loader=yaml.SafeLoader)
+    tree: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    return text, tree
 
 
 def _example(name: str) -> str:

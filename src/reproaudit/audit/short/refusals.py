@@ -7,9 +7,10 @@ form calls them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from reproaudit.audit.document import Document
 from reproaudit.audit.faults import REMEDIES, Loc, Violation, quoted
 from reproaudit.audit.short.forms import Arm, Claim, Experiment, Group, ShortAudit
 from reproaudit.errors import closest
@@ -94,8 +95,9 @@ NOUNS = {
 """What a message calls a model."""
 
 
-def in_short(refusals: Iterable[Violation], data: Any) -> Iterator[Violation]:
+def in_short(refusals: Iterable[Violation], document: Document) -> Iterator[Violation]:
     """Yield refusals; an unknown field with what it is called here, or where it belongs."""
+    data = document.data
     after_comma: set[Loc] = set()
     listed = list(refusals)
     meant = {
@@ -109,7 +111,8 @@ def in_short(refusals: Iterable[Violation], data: Any) -> Iterator[Violation]:
         absent = _ABSENT.match(one.message) if one.rule == "RA051" else None
         if absent is not None and (one.loc, absent[1]) in meant:
             continue  # it stands there under another name, which is reported
-        if one.rule == "RA050" and value is None and not _is_known(one):
+        nothing = one.rule == "RA050" and value is None and _is_cut_off(one.loc, document)
+        if nothing and not _is_known(one):
             if one.loc[:-1] not in after_comma:
                 message = f"found {quoted(one.about)} after a comma in an unquoted text"
                 yield Violation("RA244", one.loc, f"{message}; expected quotes", "", one.about)
@@ -123,6 +126,11 @@ def in_short(refusals: Iterable[Violation], data: Any) -> Iterator[Violation]:
             yield one
 
 
+def is_missed(one: Violation, above: Collection[Loc]) -> bool:
+    """Tell whether what is missing stands there under a name that is refused."""
+    return one.rule in ("RA051", "RA241") and one.loc in above
+
+
 _ABSENT = re.compile("found no '([a-z_]+)'")
 
 
@@ -133,6 +141,13 @@ def _at(data: Any, loc: Loc) -> Any:
             return None
         data = data[step]
     return data
+
+
+def _is_cut_off(loc: Loc, document: Document) -> bool:
+    """Tell whether a name may be the rest of a text: it has a space, or stands within braces."""
+    above = document.names.get(loc[:-1], document.marks.get(loc[:-1]))
+    within = above is not None and len(loc) > 1 and document.names[loc].line == above.line
+    return " " in str(loc[-1]) or within
 
 
 def _is_known(one: Violation) -> bool:

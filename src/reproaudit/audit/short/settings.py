@@ -34,18 +34,36 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
     settings: Settings = {}
     for group in groups.listed() if groups is not None else ():
         own = group.mapping_under("values")
+        entries = _entries(group)
         for name, value in own.items():
             if name in settings:
                 message = f"found '{name}' in a second group; expected it in one"
                 beside = settings[name].loc
                 faults.append(Violation("RA240", value.loc, message, "", name, beside=beside))
                 continue
-            settings[name] = _setting(group, name, value, len(own) == 1)
+            settings[name] = _setting(group, name, value, entries, len(own) == 1)
         faults += _misplaced(group, own)
     return settings
 
 
-def _setting(group: Node, name: str, value: Node, only: bool) -> Node:
+_Entries = Mapping[tuple[str, str], list[Node]]
+"""What a group says of other values: entries by field and by setting, '' for all of them."""
+
+MOST_AGREEING = 20
+"""Sources that state the same values, at most: further ones are left out."""
+
+
+def _entries(group: Node) -> _Entries:
+    """Return the entries of a group's other values by what they are about."""
+    entries: dict[tuple[str, str], list[Node]] = {}
+    for field in ("could_be", "also_stated"):
+        for entry in group.list_under(field):
+            first = next(iter(entry.mapping_under("values")), "")
+            entries.setdefault((field, first), []).append(entry)
+    return entries
+
+
+def _setting(group: Node, name: str, value: Node, entries: _Entries, only: bool) -> Node:
     """Return one setting of a group; `only` says whether it is the group's only one."""
     origin = group.get("from")
     source = SOURCES.get(str(origin.data), origin.data) if origin is not None else None
@@ -67,8 +85,8 @@ def _setting(group: Node, name: str, value: Node, only: bool) -> Node:
         "only_reading": group.get("no_other"),
         "ask": _own(group.get("ask"), name, only),
         "ours": origin.holding(True) if ours and origin is not None else None,
-        **_others(group, name, only),
-        **_stated(group, name),
+        **_others(group, name, entries, only),
+        **_stated(group, name, entries),
     }
     if data.get("alternatives") is not None and not only:
         data["only_reading"] = None
@@ -83,7 +101,8 @@ def _own(node: Node | None, name: str, only: bool) -> Node | None:
 
 
 def _phrases(node: Node | None, name: str) -> Node | None:
-    nested = node is not None and any(isinstance(below.data, dict) for _, below in node.items())
+    first = next((below for _, below in node.items()), None) if node is not None else None
+    nested = first is not None and isinstance(first.data, dict)
     return node.get(name) if node is not None and nested else node
 
 
@@ -97,53 +116,58 @@ def _locator(entry: Node, place: Node | None, note: Node | None = None) -> Node 
     return place.holding(", ".join(text for text in texts if text is not None))
 
 
-def _others(group: Node, name: str, only: bool) -> dict[str, Node | None]:
+def _others(group: Node, name: str, entries: _Entries, only: bool) -> dict[str, Node | None]:
     """Return the values that could as well be chosen for a setting."""
-    entries = group.get("could_be")
-    others: list[Node] = []
+    listed = group.get("could_be")
+    alone = entries.get(("could_be", ""), []) if only else []
+    named = entries.get(("could_be", name), [])
+    others = [entry for entry in alone if not isinstance(entry.data, dict)]
     unlikely: dict[str, Node] = {}
-    for entry in group.list_under("could_be"):
-        plain = not isinstance(entry.data, dict)
-        value = entry if plain and only else entry.mapping_under("values").get(name)
-        if value is None:
-            continue
+    for entry in named:
+        value = entry.mapping_under("values")[name]
         others.append(value)
         if (why := entry.get("unlikely")) is not None:
             unlikely[value_text(_plain(value))] = why
-    if entries is None or not others:
+    if listed is None or not others:
         return {}
+    in_order = sorted(others, key=lambda node: node.loc)
     return {
-        "alternatives": entries.holding(others),
-        "unlikely": entries.holding(unlikely) if unlikely else None,
+        "alternatives": listed.holding(in_order),
+        "unlikely": listed.holding(unlikely) if unlikely else None,
     }
 
 
-def _stated(group: Node, name: str) -> dict[str, Node | None]:
+def _stated(group: Node, name: str, entries: _Entries) -> dict[str, Node | None]:
     """Return what other sources state of a setting: the same value, or a reading."""
-    entries = group.get("also_stated")
-    also: list[Node] = []
-    readings: list[Node] = []
-    for entry in group.list_under("also_stated"):
-        fields = _statement(entry)
-        values = entry.mapping_under("values")
-        if values and next(iter(values)) == name:
-            quick = entry.get("quick")
-            together = {other: value for other, value in values.items() if other != name}
-            fields |= {
-                "value": values[name],
-                "with": entry.holding(together) if together else None,
-                "quick": quick.get("values") if quick is not None else None,
-                "words": entry.get("words"),
-                "excused": entry.get("cannot_matter"),
-                "also_at": _agreeing(entry),
-            }
-        elif values:
-            continue
-        (readings if values else also).append(_known(entry, fields))
+    listed = group.get("also_stated")
+    if listed is None:
+        return {}
+    agreeing = entries.get(("also_stated", ""), [])[:MOST_AGREEING]
+    also = [_known(entry, _statement(entry)) for entry in agreeing]
+    readings = [_reading(entry, name) for entry in entries.get(("also_stated", name), [])]
     return {
-        "also_at": entries.holding(also) if entries is not None and also else None,
-        "readings": entries.holding(readings) if entries is not None and readings else None,
+        "also_at": listed.holding(also) if also else None,
+        "readings": listed.holding(readings) if readings else None,
     }
+
+
+def _reading(entry: Node, name: str) -> Node:
+    """Return what another source states of a setting, with what changes along."""
+    values = entry.mapping_under("values")
+    quick = entry.get("quick")
+    together = {other: value for other, value in values.items() if other != name}
+    return _known(
+        entry,
+        {
+            **_statement(entry),
+            "value": values[name],
+            "with": entry.holding(together) if together else None,
+            "quick": quick.get("values") if quick is not None else None,
+            "words": entry.get("words"),
+            "excused": entry.get("cannot_matter"),
+            "also_at": _agreeing(entry),
+        },
+    )
 
 
 def _plain(node: Node) -> Any:

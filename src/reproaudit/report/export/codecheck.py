@@ -20,8 +20,8 @@ from reproaudit.errors import UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
+from reproaudit.report.parts import closing
 from reproaudit.report.printable import clean
-from reproaudit.report.screen import closing, verdict
 
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
@@ -53,7 +53,7 @@ def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
             f"--author-orcid: found {len(given)} for {len(names)} authors; expected one for each, "
             "in their order; '' for an author without."
         )
-    orcids = [one or None for one in given]
+    orcids = [orcid or None for orcid in given]
     return _named([clean(name) for name in names], orcids, "--author-orcid")
 
 
@@ -67,7 +67,7 @@ def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> l
 
 def _missing(said: Mapping[str, Any], signed: ExportRequest) -> list[str]:
     """Return what version 2.0 requires and nobody has said, with the way to say it."""
-    without = [one["name"] for one in said["paper"]["authors"] if "ORCID" not in one]
+    without = [author["name"] for author in said["paper"]["authors"] if "ORCID" not in author]
     missing = []
     if signed.certificate is None:
         missing.append("the register's number (--certificate 2026-001)")
@@ -143,8 +143,9 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(verdict(card))} {closing(card.of_paper)} There is no single answer for the "
-            "paper; the report has each claim with its runs, its controls and its certainty."
+            f"{' '.join(card.head.verdict)} {closing(card.head.counts.paper)} There is no single "
+            "answer for the paper; the report has each claim with its runs, its controls and its "
+            "certainty."
         ),
     }
     if card.records.ended is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest
-from reproaudit.report.outline import about_runs, not_read_words, read_words
 from reproaudit.report.pages import templates
 
 
@@ -16,6 +15,5 @@ def letter_export(request: ExportRequest) -> Exported:
 
 def letter(card: Scorecard) -> str:
     """Return the letter: what was rerun and found, then the questions with what hangs on each."""
-    ran = [about_runs(card), *filter(None, (read_words(card), not_read_words(card)))]
-    page = templates().get_template("letter.md").render(card=card, ran=ran)
+    page = templates().get_template("letter.md").render(card=card)
     return f"{page.rstrip()}\n"

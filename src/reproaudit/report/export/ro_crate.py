@@ -20,9 +20,9 @@ from reproaudit.errors import StoreError, UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import Exported, ExportRequest, identifiers
 from reproaudit.report.files import PAGES
-from reproaudit.report.outline import made_words
+from reproaudit.report.making import made_words
+from reproaudit.report.parts import closing
 from reproaudit.report.printable import clean
-from reproaudit.report.screen import closing, verdict
 
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -112,14 +112,14 @@ def _root(
     license_url: str | None,
 ) -> Entity:
     last = card.records.last
-    said = f"What the paper claims, and what running it showed. {' '.join(verdict(card))}"
+    said = f"What the paper claims, and what running it showed. {' '.join(card.head.verdict)}"
     no_licence = "No licence is stated. Ask whoever shares this crate."
     return _entity(
         "./",
         "Dataset",
         conformsTo=_to(PROFILE),
         name=clean(f"Reproducibility audit of {card.paper.title}, {card.tier} tier"),
-        description=clean(f"{said} {closing(card.of_paper)}"),
+        description=clean(f"{said} {closing(card.head.counts.paper)}"),
         datePublished=str(last.date()) if last is not None else "1970-01-01",
         license=no_licence if license_url is None else _to(license_url),
         about=_to(article),
@@ -149,13 +149,13 @@ def _article(paper: Paper) -> Iterator[Entity]:
     ]
     values = [
         _entity(
-            f"#{one.scheme.lower()}",
+            f"#{identifier.scheme.lower()}",
             "PropertyValue",
-            propertyID=one.scheme,
-            value=one.value,
-            url=one.url,
+            propertyID=identifier.scheme,
+            value=identifier.value,
+            url=identifier.url,
         )
-        for one in known
+        for identifier in known
     ]
     article = _entity(
         known[0].url if known else "#paper",
@@ -168,7 +168,7 @@ def _article(paper: Paper) -> Iterator[Entity]:
     if known:
         article["identifier"] = _each(value["@id"] for value in values)
         if len(known) > 1:
-            article["sameAs"] = _each(one.url for one in known[1:])
+            article["sameAs"] = _each(identifier.url for identifier in known[1:])
     yield article
     if paper.venue is not None:
         yield _entity("#venue", "CreativeWork", name=clean(paper.venue))

@@ -115,13 +115,13 @@ def _costs(jobs: Sequence[Job], store: Store) -> Callable[[Cell], float]:
     for paper in {job.cell.paper for job in jobs}:
         for record in store.records_of(paper):
             if record.status is not CellStatus.FAILED:
-                known[_kind(cell_of(record))].append(record.seconds)
+                known[_pair(cell_of(record))].append(record.seconds)
 
     def seconds(cell: Cell) -> float:
-        return median(known.get(_kind(cell), [math.inf]))
+        return median(known.get(_pair(cell), [math.inf]))
 
     return seconds
 
 
-def _kind(cell: Cell) -> tuple[str, ...]:
+def _pair(cell: Cell) -> tuple[str, ...]:
     return cell.paper, cell.experiment, canonical_settings(cell.settings)

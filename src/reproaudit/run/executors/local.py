@@ -45,7 +45,7 @@ WATCH_SECONDS = 0.1
 """The seconds between looks at a worker's time and memory."""
 
 MOST_PRINTED = 2**16
-"""Bytes of what a job prints that are shown once it has ended: its beginning."""
+"""The first bytes of what a job prints that are shown once it has ended."""
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that
@@ -57,7 +57,7 @@ class Limits:
     """The time and memory that a cell may take before its worker is ended; None for no limit."""
 
     seconds: float | None = None
-    """Of wall-clock time, of one start of a cell."""
+    """Wall-clock seconds of one start of a cell."""
     memory: int | None = None
     """Bytes that the worker and all that it has started hold."""
 
@@ -68,9 +68,11 @@ NO_LIMITS = Limits()
 class Executor(AbstractContextManager["Executor"], Protocol):
     """Computes jobs. Leaving its context ends what still runs, at a checkpoint.
 
-    One that keeps records takes cells and writes their records where it computes them: it is given
-    jobs that nobody has taken, and yields what is in the store.
+    An executor that ``keeps_records`` takes cells and writes their records itself: it is given jobs
+    that nobody has taken, and yields what is in the store.
     """
+
+    keeps_records: bool
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
         """Yields an outcome per job, as they end.
@@ -144,6 +146,8 @@ class LocalProcesses:
     It takes and yields nothing more once it may not go on, and leaving its context ends what runs.
     """
 
+    keeps_records = False
+
     def __init__(
         self,
         processes: int,
@@ -183,7 +187,7 @@ class LocalProcesses:
             busy = {worker: worker.job for worker in self._workers if worker.job is not None}
             if not busy:
                 return
-            sources = [source for one in busy for source in (one.pipe, one.process.sentinel)]
+            sources = [source for worker in busy for source in worker.sources]
             connection.wait(sources, WATCH_SECONDS)
             for worker, job in busy.items():
                 message = worker.receive()
@@ -199,8 +203,7 @@ class LocalProcesses:
                     on_event(message)
 
     def _feed(self, waiting: Iterator[Job]) -> None:
-        """Gives every idle worker a job, as long as there are any."""
-        idle = [one for one in self._workers if one.job is None]
+        idle = [worker for worker in self._workers if worker.job is None]
         while idle or len(self._workers) < self._processes:
             job = next(waiting, None)
             if job is None:
@@ -241,6 +244,11 @@ class _Worker:
         self._began = 0.0
         with suppress(OSError):
             self.pipe.send(dict(os.environ))
+
+    @property
+    def sources(self) -> tuple[Connection[Any, Any], int]:
+        """What to wait for: a message, or its end."""
+        return self.pipe, self.process.sentinel
 
     def start(self, job: Job) -> None:
         """Gives it a job, which is lost if it has died while idle."""
@@ -314,26 +322,34 @@ def _for_children() -> Iterator[None]:
 
     The server that forks the workers handles no signals, since it ends with this process. It finds
     the libraries that this process finds, and nothing in other folders, where a file of a name that
-    Python imports by itself may lie. A worker finds what this process finds. The tracker, which
-    removes what killed workers leave, prints no warnings. A worker does not import the program's
-    own script, which Python would import by default: a script that runs papers would run them again
-    there. The order of sets of text is the same in all of them, and in every run.
+    Python imports by itself may lie. A worker finds what this process finds. It does not import the
+    program's own script, which Python would import by default: a script that runs papers would run
+    them again there. The order of sets of text is the same in all of them, and in every run.
     """
-    apart = {"PYTHONSAFEPATH": "1"}  # or each would look in the working folder first
-    with _environment({"PYTHONWARNINGS": "ignore", **apart}):
-        resource_tracker.ensure_running()  # which unblocks signals
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    script = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
     variables = dict.fromkeys(THREAD_VARIABLES, str(CELL_THREADS))
-    variables |= {**apart, "PYTHONPATH": os.pathsep.join(places_of_libraries())}
+    variables["PYTHONPATH"] = os.pathsep.join(places_of_libraries())
     variables["PYTHONHASHSEED"] = os.environ.get("PYTHONHASHSEED", "0")
-    try:
-        with _environment(variables):
+    with safe_path(), _environment(variables):
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        script = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
             yield
-    finally:
-        sys.modules["__main__"] = script
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        finally:
+            sys.modules["__main__"] = script
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def safe_path() -> Iterator[None]:
+    """Lets processes that are started meanwhile import nothing from the working folder.
+
+    The tracker, which removes what killed workers leave, starts first and prints no warnings.
+    """
+    with _environment({"PYTHONSAFEPATH": "1"}):
+        with _environment({"PYTHONWARNINGS": "ignore"}):
+            resource_tracker.ensure_running()  # which unblocks signals
+        yield
 
 
 @contextmanager

@@ -8,24 +8,56 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from reproaudit.errors import UsageError
 from reproaudit.run.cells import Anew
 from reproaudit.run.events import CellNote, OnEvent, PhaseStarted
 from reproaudit.run.executors.blocks import CellBlock, Noted, blocks_of
-from reproaudit.run.executors.engines import Engine, queued_jobs, submitter
-from reproaudit.run.executors.local import Limits
+from reproaudit.run.executors.engines import Engine, imported
+from reproaudit.run.executors.local import Limits, safe_path
 from reproaudit.run.worker import Job, JobOutcome, lost
 from reproaudit.store.records import Store
+
+MOST_REQUEUED = 1000
+"""How often a job of Slurm whose time was up goes back into the queue."""
 
 NOTES_SECONDS = 1.0
 """The seconds between looks at what the blocks have noted."""
 
 ASK_SECONDS = 30.0
 """The seconds between questions to Slurm whether a job has ended without a word."""
+
+
+def submitter(engine: Engine, folder: Path, cores: int) -> Any:
+    """What submits jobs to Slurm, with logs in a folder; a UsageError if there is no Slurm here."""
+    library = imported("submitit", "slurm")
+    options = dict(engine.options)
+    minutes = int(options.pop("time", "60"))
+    cluster = engine.address or "slurm"
+    try:
+        made = library.AutoExecutor(folder, cluster, slurm_max_num_timeout=MOST_REQUEUED)
+    except RuntimeError as error:
+        raise UsageError(f"--executor slurm: {error} Run this where sbatch is.") from error
+    made.update_parameters(
+        name="reproaudit",
+        timeout_min=minutes,
+        cpus_per_task=cores,
+        slurm_additional_parameters=options,
+    )
+    return made
+
+
+def queued_jobs() -> Callable[[str], bool] | None:
+    """What tells whether a job waits or runs in Slurm; None if Slurm does not answer."""
+    ask = ["squeue", "--me", "--noheader", "--array", "--format=%i"]
+    answer = subprocess.run(ask, capture_output=True, text=True, check=False)
+    return None if answer.returncode else set(answer.stdout.split()).__contains__
 
 
 class SlurmBlocks:
@@ -90,7 +122,7 @@ class SlurmBlocks:
 
     def _ended(self) -> set[Any]:
         """The jobs that left a result or, now and then, those that Slurm's queue does not have."""
-        if self._engine.place == "local":
+        if self._engine.address == "local":
             return {job for job in self._submitted if job.done()}
         ended = {job for job in self._submitted if job.paths.result_pickle.exists()}
         if time.monotonic() - self._asked > ASK_SECONDS:
@@ -106,7 +138,7 @@ class SlurmBlocks:
         ]
         if not blocks:
             return
-        with self._executor.batch():
+        with safe_path(), self._executor.batch():  # Slurm gives a job the variables of this process
             submitted = [self._executor.submit(block) for block in blocks]
         self._submitted = dict(zip(submitted, map(Noted, blocks), strict=True))
         names = ", ".join(dict.fromkeys(str(job.job_id).partition("_")[0] for job in submitted))

@@ -46,15 +46,11 @@ def with_power(written: str) -> str:
 
 
 def apart(value: float, other: float, least: int = 2) -> str:
-    """Return a number with digits enough to differ from another, unless the two are equal."""
-    digits = least
-    while (
-        digits < MOST_DIGITS
-        and value != other
-        and float(f"{value:.{digits - 1}e}") == float(f"{other:.{digits - 1}e}")
-    ):
-        digits += 1
-    return number(value, digits)
+    """Return a number with digits enough to differ from another, unless eight do not do."""
+    for digits in range(least, MOST_DIGITS):
+        if float(f"{value:.{digits - 1}e}") != float(f"{other:.{digits - 1}e}"):
+            return number(value, digits)
+    return number(value, least)
 
 
 def percent(value: float) -> str:
@@ -103,3 +99,17 @@ def at_words(coordinate: int | float | str) -> str:
 def counted(count: int, noun: str) -> str:
     """Return a count with its noun: 1 run, 5 runs."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital, unless it begins with a symbol such as α."""
+    return text[:1].upper() + text[1:] if text[:1].isascii() else text
+
+
+def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
+    """Return how many variables are documented, and by whose word."""
+    if not of:
+        return ""
+    if by_reviewers is None:
+        return f"{card} of {of} by the card alone"
+    return f"{by_reviewers} of {of} documented"

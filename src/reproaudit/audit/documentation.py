@@ -37,15 +37,6 @@ class Documentation:
         return self.reviewed if any(variable.decisions for variable in self.variables) else None
 
 
-def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
-    """Return how many variables are documented, and by whose word."""
-    if not of:
-        return ""
-    if by_reviewers is None:
-        return f"{card} of {of} by the card alone"
-    return f"{by_reviewers} of {of} documented"
-
-
 def by_whom(found: Documentation) -> str:
     """Return how many variables the card documents, and how many reviewers do if there are any."""
     if not found.of:
@@ -54,6 +45,17 @@ def by_whom(found: Documentation) -> str:
     if found.by_reviewers is None:
         return f"{card}; nobody has reviewed them"
     return f"{card}; reviewers {found.by_reviewers}"
+
+
+def by_answer(found: Documentation) -> list[tuple[str, list[str]]]:
+    """Return the names of the scored variables that are documented, are not, and are disputed."""
+    scored = [row for row in found.variables if row.variable.name not in UNSCORED]
+    groups = (
+        ("Documented", [row for row in scored if row.documented and not row.disputed]),
+        ("Not documented", [row for row in scored if not row.documented and not row.disputed]),
+        ("Disputed", [row for row in scored if row.disputed]),
+    )
+    return [(word, [row.variable.name.value for row in rows]) for word, rows in groups if rows]
 
 
 def documentation_of(audit: Audit, reviews: Reviews) -> Documentation:

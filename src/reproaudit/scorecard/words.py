@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Kind, Names, Number, Provenance, Side, Void
-from reproaudit.formats.verdict import (
-    Answer,
-    ArmAnswer,
-    ClaimAnswer,
-    Estimate,
-    Level,
-    NotAlike,
-    Outcome,
-    Reason,
-    ReasonKind,
-    Specificity,
-    Unlike,
-    Varied,
-)
-from reproaudit.report.numbers import (
+from reproaudit.checks import Form, Number, Provenance, Side, Void
+from reproaudit.formats.names import Namer
+from reproaudit.formats.numbers import (
     apart,
     at_words,
     counted,
@@ -32,95 +19,22 @@ from reproaudit.report.numbers import (
     number,
     of,
     percent,
-    setting_value,
     several,
     stated,
 )
+from reproaudit.formats.scorecard import Whose
+from reproaudit.formats.verdict import (
+    Answer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    NotAlike,
+    Reason,
+    ReasonKind,
+    Specificity,
+    Unlike,
+)
 from reproaudit.stats.binomial import Decision
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How an outcome looks.
-
-    Attributes:
-        colour: the style of a terminal, and the name of a badge's colour.
-        badge: the class of a page's badge.
-        test: how it comes out in a test: passed, failure, error or skipped.
-        means: the line of the legend.
-    """
-
-    mark: str
-    colour: str
-    badge: str
-    test: str
-    means: str
-
-
-OUTCOMES: Mapping[Outcome, Shown] = {
-    Outcome.SUPPORTED: Shown(
-        "✓",
-        "green",
-        "good",
-        "passed",
-        "more than half of all runs would say yes, at 95 % confidence",
-    ),
-    Outcome.PARTLY_SUPPORTED: Shown(
-        "◐",
-        "yellow",
-        "part",
-        "passed",
-        "what else the paper says of it is not met, or it holds at some coordinates only",
-    ),
-    Outcome.DEPENDS: Shown(
-        "⇄",
-        "blue",
-        "part",
-        "passed",
-        "yes or no hangs on a choice that the paper leaves open",
-    ),
-    Outcome.NOT_SUPPORTED: Shown(
-        "✗",
-        "red",
-        "bad",
-        "failure",
-        "more than half of all runs would say no, at 95 % confidence",
-    ),
-    Outcome.UNDECIDED: Shown(
-        "?", "yellow", "none", "skipped", "these runs, or a bound of ours, leave it open"
-    ),
-    Outcome.UNINFORMATIVE: Shown(
-        "○",
-        "dim",
-        "none absent",
-        "skipped",
-        "a control passes too, or what has to succeed fails: the check cannot tell",
-    ),
-    Outcome.NOT_TESTED: Shown(
-        "–", "dim", "none absent", "skipped", "nothing ran, or it was not measured"
-    ),
-    Outcome.ERROR: Shown(
-        "!", "magenta", "fault", "error", "runs crashed, and the answer hangs on them"
-    ),
-}
-
-
-def look(outcome: str) -> Shown:
-    """Return how an outcome looks, by its name."""
-    return OUTCOMES[Outcome(outcome)]
-
-
-SOURCES: Mapping[Source, str] = {
-    Source.PAPER: "in the paper",
-    Source.CARD: "on its card",
-    Source.AUTHORS_CODE: "in the code",
-    Source.REVIEWS: "in reviews",
-    Source.REPRODUCTION: "in a reproduction",
-    Source.DERIVED: "derived",
-    Source.RECALLED: "from memory",
-    Source.ASSUMPTION: "assumed",
-}
-"""Where a value is stated."""
 
 PLACES: Mapping[Source, str] = {
     Source.PAPER: "paper",
@@ -134,65 +48,20 @@ PLACES: Mapping[Source, str] = {
 }
 """Where a value is stated, in a bracket behind it."""
 
-DOTS: Mapping[Level, str] = {
-    Level.HIGH: "●●●●",
-    Level.MODERATE: "●●●○",
-    Level.LOW: "●●○○",
-    Level.VERY_LOW: "●○○○",
-}
 
-
-def value_words(setting: Setting, value: SettingValue) -> str:
-    """Return what a page calls a value of a setting: its phrase, or the value."""
-    text = setting_value(value)
-    return setting.phrases.get(text.replace(" ", "_"), text)
-
-
-class Namer:
-    """Gives the names of an audit's settings, measurements and arms as pages say them."""
-
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
-
-    def setting(self, experiment: str, name: str) -> str:
-        """Return what a page calls a setting."""
-        found = self._audit.settings_of(experiment).get(name)
-        return found.words if found is not None and found.words else name.replace("_", " ")
-
-    def varied(self, experiment: str, one: Varied) -> str:
-        """Return what a page calls a setting at a value: pairs n = 10."""
-        found = self._audit.settings_of(experiment).get(one.setting)
-        text = setting_value(one.value)
-        called = text if found is None else value_words(found, one.value)
-        return called if called != text else f"{self.setting(experiment, one.setting)} {text}"
-
-    def noun(self, experiment: str, name: str) -> str:
-        """Return what a page calls a measurement."""
-        found = self._audit.declaration(experiment, name)
-        return found.noun if found is not None and found.noun else name.replace("_", " ")
-
-    def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
-        """Return what a page calls a check's measurement, and what that is held against or ''."""
-        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
-
-    def arm(self, name: str) -> str:
-        """Return what a page calls an arm."""
-        found = self._audit.arms.get(name)
-        return found.words if found is not None and found.words else name.replace("_", " ")
+def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
+    """Return every source that states a value of a setting: code, card."""
+    also = [other.source for other in setting.readings if other.value == value]
+    also += [other.source for other in setting.also_at if value == setting.value]
+    return ", ".join(dict.fromkeys(PLACES[place] for place in (source, *also)))
 
 
 # --- numbers against bounds ---------------------------------------------------------------------
 
 
-def against(typical: str, one: Estimate, what: Number) -> str:
-    """Return a condition's runs, in words already, against its bound."""
-    verb = "allowed" if one.limit.side in (Side.AT_MOST, Side.WITHIN) else "asked"
-    return f"{typical}; {bound_of(one, what)} {verb}"
-
-
-def bound_of(one: Estimate, what: Number) -> str:
+def bound_of(estimate: Estimate, what: Number) -> str:
     """Return a condition's bound in words."""
-    limit = one.limit
+    limit = estimate.limit
     asked = what.bound
     if limit.side is Side.WITHIN:
         if limit.relative:
@@ -203,92 +72,139 @@ def bound_of(one: Estimate, what: Number) -> str:
     if asked is not None:
         return asked
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = percent(limit.at) if _in_percent(one, what) else f"{stated(limit.at)}{fold}"
+    at = (
+        f"{stated(100 * limit.at)} %"
+        if _in_percent(estimate, what)
+        else f"{stated(limit.at)}{fold}"
+    )
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
 
 
 def _either_way(margin: float) -> str:
     """A margin that is a factor either way; below a thousandth a share, which prints the same."""
-    return percent(margin) if margin < 0.001 else f"a factor of {stated(1 + margin)}"
+    return f"{stated(100 * margin)} %" if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
-    one: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
+    estimate: Estimate, what: Number, noun: str, reference: str = "", *, with_worst: bool = True
 ) -> str:
     """Return a condition's typical run, and the worst if wanted, or its mean, in words.
 
-    A reference is what the number is held against, where that is another quantity.
+    Runs that miss a bound which the typical one meets are named in any case.
+
+    Args:
+        estimate: the condition.
+        what: which of its kind's numbers it is on.
+        noun: what the number is of.
+        reference: what it is held against, where that is another quantity.
+        with_worst: whether the worst run is named where it meets the bound, too.
     """
-    called = what.noun or noun
-    if one.mean is not None:
-        mean, low, high = (apart(value, one.limit.at, 3) for value in one.mean)
-        interval = f" [{low}, {high}]" if with_worst else ""
-        some = of(len(one.values) - one.apart, len(one.values)) if one.apart else ""
-        return f"{called} {mean} on average{some and f' of {some}'}{interval}"
-    if one.median is None or one.worst is None:
+    called = called_of(what, noun)
+    if estimate.mean is not None:
+        mean, low, high = (apart(value, estimate.limit.at, 3) for value in estimate.mean)
+        some = (
+            f" of {of(len(estimate.values) - estimate.apart, len(estimate.values))}"
+            if estimate.apart
+            else ""
+        )
+        return f"{called} {mean} on average{some} [{low}, {high}]"
+    if estimate.median is None or estimate.worst is None:
         return what.never.format(noun=noun)
     template = what.says
-    numbers = (one.median, one.worst)
-    if what.inverse is not None and 0 < min(numbers) <= max(numbers) < 1:
+    typical = estimate.median
+    worst = estimate.worst
+    far = far_of(estimate)
+    if what.inverse is not None and 0 < min(typical, worst) <= max(typical, worst) < 1:
         template = what.inverse
-        numbers = (1 / one.median, 1 / one.worst)
-    typical, worst = (_written(one, what, value) for value in numbers)
-    aside = f", worst run {worst}" if with_worst and typical != worst else ""
-    aside = f"{_beyond(one, what)}{aside}{_without_number(one) if with_worst else ''}"
-    return template.format(noun=called, typical=typical, worst=aside, reference=reference)
+        typical, worst = 1 / typical, 1 / worst
+        far = tuple(1 / number for number in far)
+    usual, last = (written(estimate, what, value) for value in (typical, worst))
+    aside = f", worst run {last}" if with_worst and usual != last else ""
+    if far:
+        numbers = several([written(estimate, what, number) for number in far], MOST_FAR)
+        aside = f", but {numbers} in {of(len(far), _read(estimate))}"
+    aside = f"{_beyond(estimate, what)}{aside}{_without_number(estimate)}"
+    return template.format(noun=called, typical=usual, worst=aside, reference=reference)
+
+
+def called_of(what: Number, noun: str) -> str:
+    """Return what a number is called: test loss: exponent."""
+    return f"{noun}: {what.noun}" if what.noun else noun
+
+
+MOST_FAR = 4
+"""The most runs far off whose numbers are written; more are counted."""
+
+
+def far_of(estimate: Estimate) -> tuple[float, ...]:
+    """Return the numbers that miss a bound which the typical run meets, the farthest first."""
+    if estimate.median is None or not estimate.limit.met_by(estimate.median):
+        return ()
+    pairs = zip(estimate.values, estimate.holds, strict=True)
+    far = [value for value, holds in pairs if value is not None and holds is False]
+    far = [value for value in far if not estimate.limit.met_by(value)]
+    return tuple(sorted(far, key=estimate.limit.distance, reverse=True))
 
 
 NOTED_BEYOND = 0.01
 """How far a number must lie beyond what it should not exceed for a page to say so."""
 
 
-def _beyond(one: Estimate, what: Number) -> str:
+def _beyond(estimate: Estimate, what: Number) -> str:
     """In how many runs a number lies beyond what it should not exceed; '' if in none."""
-    beyond = sum(value > 1 + NOTED_BEYOND for value in one.numbers)
+    beyond = sum(value > 1 + NOTED_BEYOND for value in estimate.numbers)
     if what.beyond is None or not beyond:
         return ""
-    return f", beyond {what.beyond} in {of(beyond, len(one.numbers))}"
+    return f", beyond {what.beyond} in {of(beyond, len(estimate.numbers))}"
 
 
-def _without_number(one: Estimate) -> str:
+def _without_number(estimate: Estimate) -> str:
     """How many runs that say yes or no have no number, and so no part in what is typical."""
-    pairs = zip(one.values, one.holds, strict=True)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
     without = sum(value is None and holds is not None for value, holds in pairs)
-    return f", none in {of(without, len(one.values))}" if without else ""
+    return f", none in {of(without, _read(estimate))}" if without else ""
 
 
-def figure_of(one: Estimate, what: Number) -> str:
+def _read(estimate: Estimate) -> int:
+    """How many runs can be held against a bound."""
+    return sum(holds is not None for holds in estimate.holds)
+
+
+def asked(estimate: Estimate, what: Number) -> str:
+    """Return a condition's bound with whose it is: we allow 0.1; above 1 asked."""
+    verb = "allow" if estimate.limit.side in (Side.AT_MOST, Side.WITHIN) else "ask"
+    if estimate.limit.origin is Provenance.OURS:
+        return f"we {verb} {bound_of(estimate, what)}"
+    return f"{bound_of(estimate, what)} {'allowed' if verb == 'allow' else 'asked'}"
+
+
+def figure_of(estimate: Estimate, what: Number) -> str:
     """Return the typical run's number alone, in words; '' where there is none that says it."""
-    if one.median is None or what.bound is not None:
+    if estimate.median is None or what.bound is not None:
         return ""
-    return _written(one, what, one.median)
-
-
-def run_number(one: Estimate, value: float | None) -> str:
-    """Return the typical or the worst run's number as it is; none if there is none."""
-    return "none" if value is None else f"{at_limit(one, value)}{number(value)}"
+    return written(estimate, what, estimate.median)
 
 
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
 """What follows a factor."""
 
 
-def at_limit(one: Estimate, value: float) -> str:
-    """Return 'at least ' or 'at most ' before a run's number of which a limit alone is known."""
-    known = one.known(value)
+def _at_limit(estimate: Estimate, value: float) -> str:
+    """'at least ' or 'at most ' before a run's number of which a limit alone is known."""
+    known = estimate.known(value)
     return "" if known is None else f"{known} "
 
 
-def _written(one: Estimate, what: Number, value: float) -> str:
-    """A run's number in its form, with digits enough to differ from its bound."""
-    return f"{at_limit(one, value)}{_in_form(one, what, value)}"
+def written(estimate: Estimate, what: Number, value: float) -> str:
+    """Return a run's number in its form, with digits enough to differ from its bound."""
+    return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
 
 
-def _in_form(one: Estimate, what: Number, value: float) -> str:
+def _in_form(estimate: Estimate, what: Number, value: float) -> str:
     form = what.form
-    level = one.limit.level
-    if _in_percent(one, what):
-        return percent(value)
+    level = estimate.limit.level
+    if _in_percent(estimate, what):
+        return f"{apart(100 * value, 100 * level)} %"
     if form is Form.ROUNDED:
         return number(value)
     if form in _AFTER:
@@ -296,9 +212,34 @@ def _in_form(one: Estimate, what: Number, value: float) -> str:
     return apart(value, level)
 
 
-def _in_percent(one: Estimate, what: Number) -> bool:
+def _in_percent(estimate: Estimate, what: Number) -> bool:
     form = what.form
-    return form is Form.PERCENT or (form is Form.SHARE and abs(one.limit.level) < 0.1)
+    return form is Form.PERCENT or (form is Form.SHARE and abs(estimate.limit.level) < 0.1)
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def read_runs(arm: ArmAnswer) -> tuple[int, int]:
+    """Return how many runs of an arm meet every condition, and how many can be read at all.
+
+    Where a mean decides, a run that lies outside counts as one that does not meet it.
+    """
+    if all(estimate.mean is None for estimate in arm.estimates):
+        return arm.yes, arm.valid
+    inside = zip(*(estimate.holds for estimate in arm.estimates), strict=True)
+    return sum(all(run) for run in inside), arm.valid
+
+
+def count_words(arm: ArmAnswer) -> str:
+    """Return how many runs say yes of those that can be read; the others apart."""
+    unread = arm.void + arm.crashed
+    if not arm.n:
+        return "not run"
+    if not arm.valid:
+        return f"none of {arm.n} can be read"
+    more = f"; in {unread} more it cannot be read" if unread else ""
+    return f"{of(*read_runs(arm))}{more}"
 
 
 # --- reasons ------------------------------------------------------------------------------------
@@ -322,40 +263,30 @@ class Context:
         """Return what a page calls a setting."""
         return self.namer.setting(self.claim.experiment, name)
 
-    def arm(self, one: ArmAnswer) -> str:
+    def arm(self, answer: ArmAnswer) -> str:
         """Return what a page calls an arm."""
-        if one.varied is None:
-            return self.namer.arm(one.name)
-        return self.namer.varied(self.claim.experiment, one.varied)
+        if answer.varied is None:
+            return self.namer.arm(answer.name)
+        return self.namer.varied(self.claim.experiment, answer.varied)
 
     def noun(self, measurement: str) -> str:
         """Return what a page calls a measurement."""
         return self.namer.noun(self.claim.experiment, measurement)
 
-    def number_of(self, one: Estimate) -> Number:
+    def number_of(self, estimate: Estimate) -> Number:
         """Return which of its kind's numbers a condition of the headline is on."""
-        return one.number_of(self.claim.headline[one.check])
+        return estimate.number_of(self.claim.headline[estimate.check])
 
     def arm_of(self, reason: Reason) -> ArmAnswer:
         """Return the arm that a reason is about; the claim's own runs if it names none."""
         if not reason.arm:
             return self.answer.base
-        return next(one for one in self.answer.arms() if one.name == reason.arm)
+        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
 
     def estimate_of(self, reason: Reason) -> Estimate:
         """Return the condition that a reason is about."""
         return self.answer.base.estimates[reason.place]
 
-
-AT_REDUCED_SCALE = ", reduced scale"
-"""What is said of an alternative of a lower tier than the page's."""
-
-COMMON: Mapping[ReasonKind, str] = {
-    ReasonKind.GUESS_NOT_SETTLED: "guesses that no run settles, listed under Unstated choices",
-    ReasonKind.SCALE: "reduced scale",
-    ReasonKind.RUNS: "the small number of runs",
-}
-"""A reason in words that fit every claim, for a page that says it once."""
 
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.DIVERGES: "diverges without",
@@ -379,7 +310,7 @@ def words(reason: Reason, context: Context) -> str:
         runs=counted(reason.runs, "run"),
         what=reason.what,
         noun=context.noun(reason.what),
-        settings=listed([context.setting(one) for one in reason.settings]),
+        settings=listed([context.setting(name) for name in reason.settings]),
         bound=stated(reason.bound),
         stated=stated(reason.stated),
         tier=context.tier,
@@ -403,48 +334,55 @@ def _apart_words(base: ArmAnswer) -> str:
     return "".join(f", {count} {how}" for count, how in counts if count)
 
 
-def _bound_words(one: Estimate) -> str:
-    what = "margin" if one.limit.side is Side.WITHIN else "bound"
-    return f"{'our' if one.limit.origin is Provenance.OURS else 'the'} {what}"
+def _bound_words(estimate: Estimate) -> str:
+    what = "margin" if estimate.limit.side is Side.WITHIN else "bound"
+    return f"{'our' if estimate.limit.origin is Provenance.OURS else 'the'} {what}"
 
 
-def _sides_words(one: Estimate, joins: str) -> str:
+def _sides_words(estimate: Estimate, joins: str) -> str:
     """Both sides of a bound, joined by and or or."""
-    if one.limit.side is Side.WITHIN:
-        return f"within {_bound_words(one)} {joins} beyond it"
-    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(one)}"
+    if estimate.limit.side is Side.WITHIN:
+        return f"within {_bound_words(estimate)} {joins} beyond it"
+    return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
 def _straddles(reason: Reason, context: Context) -> str:
-    """The range of the numbers that runs say yes and no by, and the runs that have none."""
-    one = context.estimate_of(reason)
-    pairs = zip(one.values, one.holds, strict=True)
+    base = context.answer.base
+    return straddling(context.estimate_of(reason), _apart_words(base))
+
+
+def straddling(estimate: Estimate, apart_runs: str = "") -> str:
+    """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
+    pairs = zip(estimate.values, estimate.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
     aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{_apart_words(context.answer.base)}"
+    aside = f"{aside}{apart_runs}"
     if not numbers:
-        return f"{one.holds.count(True)} runs meet {_bound_words(one)}{aside}"
+        return f"{estimate.holds.count(True)} runs meet {_bound_words(estimate)}{aside}"
     ends = (min(numbers), max(numbers))
-    return f"runs lie {_sides_words(one, 'and')} ({_range_words(one, ends)}{aside})"
+    return f"runs lie {_sides_words(estimate, 'and')} ({_range_words(estimate, ends)}{aside})"
 
 
-def _range_words(one: Estimate, ends: tuple[float, float]) -> str:
+def _range_words(estimate: Estimate, ends: tuple[float, float]) -> str:
     """A range against a bound: 0.86 to 1.1 against 1; of a margin against its two ends."""
-    limit = one.limit
+    limit = estimate.limit
     low, high = (apart(end, limit.level) for end in ends)
     bounds = limit.accepted if limit.side is Side.WITHIN else (limit.at,)
     return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
 
 
 def _mean_open(reason: Reason, context: Context) -> str:
-    """The interval of the mean, and the bound that lies in it."""
-    one = context.estimate_of(reason)
-    if one.mean is None:
+    return open_mean(context.estimate_of(reason))
+
+
+def open_mean(estimate: Estimate) -> str:
+    """Return the interval of a mean, and the bound that lies in it."""
+    if estimate.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
-    said = _range_words(one, one.mean[1:])
-    return f"the mean may lie {_sides_words(one, 'or')} ({said})"
+    said = _range_words(estimate, estimate.mean[1:])
+    return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
 
 
 def _groups_open(reason: Reason, context: Context) -> str:
@@ -454,9 +392,9 @@ def _groups_open(reason: Reason, context: Context) -> str:
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
-    noun = context.namer.noun(context.claim.experiment, one.measurement)
-    bound = stated(one.limit.at)
+    estimate = context.estimate_of(reason)
+    noun = context.namer.noun(context.claim.experiment, estimate.measurement)
+    bound = stated(estimate.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
@@ -469,8 +407,8 @@ RELAXED: Mapping[Decision, str] = {
 
 
 def _near(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
-    bound = bound_of(one, context.number_of(one))
+    estimate = context.estimate_of(reason)
+    bound = bound_of(estimate, context.number_of(estimate))
     leads = RELAXED[context.arm_of(reason).relaxed]
     return f"near our bound: {stated(reason.bound)} {leads}, and {bound} is asked"
 
@@ -510,21 +448,27 @@ _VOIDS: Mapping[Void, str] = {
 }
 
 
+def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
+    """Return why runs are void, as a page says it."""
+    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
+    name = context.namer.arm if void in arms else context.noun
+    return _VOIDS[void].format(
+        what=name(about),
+        runs=runs,
+        found="" if number is None else stated(number),
+        per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
+        share=percent(number or 0.0),
+    )
+
+
 def _voids(reason: Reason, context: Context) -> str:
     if reason.void is None:
         return "runs say neither yes nor no"
-    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
-    name = context.namer.arm if reason.void in arms else context.noun
-    what = name(reason.what)
     runs = of(reason.runs, context.arm_of(reason).n)
-    found = "" if reason.found is None else stated(reason.found)
-    per_cent = ", which looks like per cent" if 1 < (reason.found or 0) <= 100 else ""
-    share = percent(reason.found or 0.0)
-    words = {"what": what, "runs": runs, "found": found, "per_cent": per_cent, "share": share}
-    said = _VOIDS[reason.void].format(**words)
-    if reason.arm in {one.name for one in context.answer.controls}:
+    said = void_words(reason.void, reason.what, runs, reason.found, context)
+    if reason.arm in {arm.name for arm in context.answer.controls}:
         return f"the control ({context.namer.arm(reason.arm)}): {said}"
-    if reason.arm in {one.name for one in context.answer.readings}:
+    if reason.arm in {arm.name for arm in context.answer.readings}:
         return f"with {context.arm(context.arm_of(reason))}: {said}"
     return said
 
@@ -539,12 +483,12 @@ _NOT_ALIKE: Mapping[Unlike, str] = {
 }
 
 
-def not_alike(one: NotAlike, context: Context) -> str:
+def not_alike(alike: NotAlike, context: Context) -> str:
     """Return what was not measured alike, as a page says it."""
     own = "the claim's runs"
-    arms = [own if name == OWN else context.namer.arm(name) for name in one.arms]
-    noun = context.noun(one.measurement)
-    return _NOT_ALIKE[one.how].format(noun=noun, arms=arms, ends=one.ends)
+    arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
+    noun = context.noun(alike.measurement)
+    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends)
 
 
 def _let_pass(reason: Reason, context: Context) -> str:
@@ -557,7 +501,7 @@ def _all_diverged(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
     too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
-    guessed = f"; guessed: {several([context.setting(one) for one in reason.settings], 3)}"
+    guessed = f"; guessed: {several([context.setting(name) for name in reason.settings], 3)}"
     said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
     return said + (guessed if reason.settings else "")
 
@@ -570,13 +514,18 @@ def _unfinished(reason: Reason, context: Context) -> str:
 
 
 def _mean_alone(reason: Reason, context: Context) -> str:
-    one = context.estimate_of(reason)
-    inside = of(sum(map(bool, one.holds)), len(one.holds))
-    no = [value for value, holds in zip(one.values, one.holds, strict=True) if holds is False]
-    refuted = sum(value is not None and one.limit.met_by(value) for value in no)
+    estimate = context.estimate_of(reason)
+    inside = of(sum(map(bool, estimate.holds)), len(estimate.holds))
+    no = [
+        value
+        for value, holds in zip(estimate.values, estimate.holds, strict=True)
+        if holds is False
+    ]
+    refuted = sum(value is not None and estimate.limit.met_by(value) for value in no)
     if refuted:
-        why = context.number_of(one).refuted
-        return f"the mean meets {_bound_words(one)}, but in {of(refuted, len(one.holds))} {why}"
+        why = context.number_of(estimate).refuted
+        some = of(refuted, len(estimate.holds))
+        return f"the mean meets {_bound_words(estimate)}, but in {some} {why}"
     return f"the mean lies inside the margin, but only {inside} runs do"
 
 
@@ -589,9 +538,9 @@ _AT_LEVELS: Mapping[Answer, str] = {
 
 def _levels(_reason: Reason, context: Context) -> str:
     at: dict[str, list[str]] = {}
-    for one in context.answer.grades:
-        if one.at is not None and context.claim.grade and one.at in context.claim.grade.primary:
-            at.setdefault(_AT_LEVELS.get(one.answer, "is open at"), []).append(at_words(one.at))
+    for grade in context.answer.grades:
+        if grade.at is not None and context.claim.grade and grade.at in context.claim.grade.primary:
+            at.setdefault(_AT_LEVELS.get(grade.answer, "is open at"), []).append(at_words(grade.at))
     symbol = context.claim.grade.symbol if context.claim.grade else ""
     return "it " + ", ".join(f"{said} {symbol} = {listed(places)}" for said, places in at.items())
 
@@ -677,3 +626,8 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
         "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
 }
+
+
+def whose_of(claim: Claim) -> Whose:
+    """Return whose a claim is; ours is a question that the paper does not raise."""
+    return "ours" if claim.ours else claim.whose

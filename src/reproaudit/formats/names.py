@@ -1,0 +1,50 @@
+"""The names of an audit's settings, values, measurements and arms, as pages say them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from reproaudit.audit.model import Audit, Setting
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Kind, Names
+from reproaudit.formats.numbers import at_words, setting_value
+from reproaudit.formats.verdict import Varied
+
+
+def value_words(setting: Setting, value: SettingValue) -> str:
+    """Return what a page calls a value of a setting: its phrase, or the value."""
+    text = setting_value(value)
+    return setting.phrases.get(text.replace(" ", "_"), text)
+
+
+class Namer:
+    """Gives the names of an audit's settings, measurements and arms as pages say them."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def setting(self, experiment: str, name: str) -> str:
+        """Return what a page calls a setting."""
+        found = self._audit.settings_of(experiment).get(name)
+        return found.words if found is not None and found.words else name.replace("_", " ")
+
+    def varied(self, experiment: str, one: Varied) -> str:
+        """Return what a page calls a setting at a value: pairs n = 10."""
+        found = self._audit.settings_of(experiment).get(one.setting)
+        text = setting_value(one.value)
+        called = text if found is None else value_words(found, one.value)
+        return called if called != text else f"{self.setting(experiment, one.setting)} {text}"
+
+    def noun(self, experiment: str, name: str) -> str:
+        """Return what a page calls a measurement."""
+        found = self._audit.declaration(experiment, name)
+        return found.noun if found is not None and found.noun else name.replace("_", " ")
+
+    def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
+        """Return what a page calls a check's measurement, and what that is held against or ''."""
+        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
+
+    def arm(self, name: str) -> str:
+        """Return what a page calls an arm."""
+        found = self._audit.arms.get(name)
+        return found.words if found is not None and found.words else name.replace("_", " ")

@@ -1,0 +1,130 @@
+"""What a page says of its making: records, versions, settings, measurements, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reproaudit.audit.documentation import Documented
+from reproaudit.audit.model import Finding, Setting
+from reproaudit.cell import SettingValue
+from reproaudit.declarations import Declaration
+from reproaudit.formats.numbers import counted, listed, setting_value, several
+from reproaudit.formats.scorecard import LeftOut, Scorecard
+
+
+def as_written_words(card: Scorecard) -> str:
+    """Return how old a scorecard is that is shown as its file has it; '' of any other."""
+    if card.changed_since is None:
+        return ""
+    found = card.records
+    last = f" up to {found.last.date()}" if found.last is not None else ""
+    changed = listed([field.replace("_", " ") for field in card.changed_since])
+    since = f"The audit has changed since: {changed}." if changed else "The audit is the same."
+    which = "that came with the installation, as it" if card.shipped else "as it"
+    return (
+        f"For want of records nothing was judged now: this is the scorecard {which} was written "
+        f"(format {card.schema_version}), of {counted(found.count, 'record')}{last}. {since}"
+    )
+
+
+def records_words(card: Scorecard) -> str:
+    """Return how many records there are, how they ended, and from when they are."""
+    found = card.records
+    days = [None if moment is None else moment.date() for moment in (found.started, found.last)]
+    return (
+        f"{found.completed} completed, {found.diverged} diverged, {found.failed} failed; "
+        f"{round(found.seconds / 3600, 3)} hours of one core; {days[0]} to {days[1]}."
+    )
+
+
+def made_words(card: Scorecard) -> Iterator[str]:
+    """Yield what made the records: code, versions, device; and what was left out."""
+    made = card.made
+    machine = made.environment
+    if machine is not None:
+        packages = ", ".join(
+            f"{name} {version}" for name, version in sorted(machine.packages.items())
+        )
+        yield f"Python {machine.python}; {packages}."
+        threads = "" if machine.threads is None else f", {machine.threads} thread a run"
+        yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
+        if made.of_today is False:
+            short = dict.fromkeys(map(_revision, made.revisions))
+            yield f"Made by other code than today's: revision {several(list(short), 6)}."
+        if made.adopted:
+            codes = listed([code[:8] for code in made.adopted])
+            yield (
+                f"Measured with code {codes}; measured again with {made.code[:8]} in "
+                f"{made.measured_again:,} of {card.records.count:,} cells: the same bits."
+            )
+        if made.other_groups:
+            yield f"{made.other_groups} other groups of records were left out."
+    for records in made.left_out:
+        yield f"{records.count} {records.tier} records were left out: {_why_left_out(records)}."
+    if made.damaged:
+        yield f"{made.damaged} damaged records of alternatives were left out."
+    if made.listed is not None:
+        yield "These records came with the report and were judged again."
+    if made.lacking:
+        of_all = f"{made.lacking} of the {made.listed} records that its list names"
+        yield f"Their archive lacks {of_all}."
+    yield from made.remarks
+
+
+def _why_left_out(left_out: LeftOut) -> str:
+    if left_out.data:
+        return f"they read another '{left_out.data}' than the last run"
+    names = listed([f"'{name}'" for name in left_out.measurements])
+    return (
+        f"experiment '{left_out.experiment}' measured {names} along {left_out.before}, and "
+        f"the audit now declares {left_out.now}"
+    )
+
+
+def _revision(noted: str | None) -> str:
+    revision = noted or "unknown"
+    return f"{revision[:12]}{'+dirty' if revision.endswith('+dirty') else ''}"
+
+
+def reviewers_words(documented: Documented) -> str:
+    """Return the reviewers' word on one variable."""
+    if documented.disputed:
+        return "disputed"
+    return listed(sorted({each.decision.replace("_", " ") for each in documented.decisions}))
+
+
+def findings(card: Scorecard) -> list[Finding]:
+    """Return where sources differ; what changes an answer first."""
+    return sorted(card.audit.findings, key=lambda finding: not finding.changes)
+
+
+def changed(finding: Finding) -> str:
+    """Return the names of the claims that a finding bears on."""
+    return listed([claim.partition(".")[2] for claim in finding.changes])
+
+
+def settings(card: Scorecard) -> list[str]:
+    """Return every setting with value and source, the shared ones first, claims' own last."""
+    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
+    of_claims = [
+        f"{name} = {setting_value(value)} (of {claim.id} alone)"
+        for claim in card.audit.claims
+        for name, value in claim.settings.items()
+    ]
+    stated = [
+        _setting(f"{experiment}{name}", setting, setting.at(card.scale))
+        for experiment, named in (("", card.audit.settings), *own)
+        for name, setting in named.items()
+    ]
+    return [*stated, *of_claims]
+
+
+def _setting(name: str, setting: Setting, value: SettingValue) -> str:
+    where = setting.locator or setting.why
+    return f"{name} = {setting_value(value)} ({setting.source}{f', {where}' if where else ''})"
+
+
+def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:
+    """Return every measurement with its name, the shared ones first."""
+    own = [experiment.measurements for experiment in card.audit.experiments.values()]
+    return [pair for named in (card.audit.measurements, *own) for pair in named.items()]

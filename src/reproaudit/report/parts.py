@@ -1,0 +1,343 @@
+"""The parts of a page, in their order: claims with their rows, the grid of choices, the links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from reproaudit.audit.arms import Role
+from reproaudit.audit.model import Claim
+from reproaudit.formats.numbers import counted
+from reproaudit.formats.outcomes import OUTCOMES, legend
+from reproaudit.formats.scorecard import (
+    AnswerWords,
+    ClaimLine,
+    Figure,
+    Row,
+    RowDecision,
+    RowRole,
+    Scorecard,
+    TriedCell,
+    TriedValue,
+)
+from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Specificity, Verdict
+
+OWN_CLAIMS = "The paper's own claims"
+OTHERS = "Claims of the code, and claims that we derived"
+QUESTIONS = "Questions of ours, which the paper does not raise"
+
+ROLES = {
+    RowRole.DECIDES: "",
+    RowRole.ALSO_SAID: "also said: ",
+    RowRole.STRICTER: "stricter, ours: ",
+}
+"""What stands before a check that decides nothing."""
+
+MADE = {
+    "place": "share of the gap",
+    "ratio": "ratio",
+    "kept": "part kept",
+    "grown": "growth",
+    "growth": "growth",
+    "law": "fit of the law",
+    "falls": "fall",
+    "flattens": "late change",
+    "ends": "end",
+    "start": "start",
+    "end": "end",
+    "slope": "late slope",
+    "rest": "part of the rest",
+    "order": "times as late",
+    "wait": "wait",
+}
+"""What a check makes of a quantity, where a kind makes several numbers."""
+
+ARMS = {
+    Role.CONTROL: "control",
+    Role.POSITIVE_CONTROL: "should succeed",
+    Role.ABLATION: "",
+    Role.ALTERNATIVE: "guess",
+    Role.COMPARED: "compared with",
+}
+"""What stands before an arm that is not the claim's own."""
+
+
+@dataclass(frozen=True)
+class CheckRows:
+    """The rows of one condition: in the claim's own arm first, then in all others."""
+
+    rows: Sequence[Row]
+
+    @property
+    def first(self) -> Row:
+        """The row that says what is asked."""
+        return next((row for row in self.rows if row.bound_words), self.rows[0])
+
+    @property
+    def own(self) -> Row:
+        """The first row of the claim's own runs."""
+        return next((row for row in self.rows if is_own(row)), self.rows[0])
+
+    @property
+    def bounded(self) -> str:
+        """What is asked: the quantity, what the check makes of it, and the bound."""
+        row = self.first
+        made = MADE.get(row.condition)
+        noun = f"{row.noun.removesuffix(':')} ({made})" if made else row.noun.removesuffix(":")
+        bound = f", {row.bound_words}" if row.bound_words else ""
+        return f"{ROLES[row.role]}{noun}{bound}"
+
+    @property
+    def asks(self) -> str:
+        """What is asked, with the reason of a bound of ours."""
+        why = self.first.bound_why
+        return f"{self.bounded} ({why})" if why else self.bounded
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the claim's own runs, and those of every stated reading, meet it."""
+        return all(row.decision is RowDecision.MET for row in self.rows if is_own(row))
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that a page says of one claim."""
+
+    line: ClaimLine
+    words: AnswerWords
+    claim: Claim
+    answer: ClaimAnswer
+    rows: Sequence[Row]
+    figure: Figure | None
+
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.line.name
+
+    @cached_property
+    def checks(self) -> list[CheckRows]:
+        """The rows by condition, those that decide first."""
+        groups: dict[tuple[RowRole, int, str], list[Row]] = {}
+        for role in RowRole:
+            for row in self.rows:
+                if row.role is role:
+                    groups.setdefault((role, row.place, row.condition), []).append(row)
+        return [CheckRows(rows) for rows in groups.values()]
+
+    @property
+    def leading(self) -> CheckRows | None:
+        """The condition that the claim's row shows, or else the first that decides."""
+        deciding = [check for check in self.checks if check.first.role is RowRole.DECIDES]
+        shown = self.answer.leading
+        named = (
+            check
+            for check in deciding
+            if shown and (check.first.place, check.first.condition) == (shown.check, shown.name)
+        )
+        return next(named, None) or next(iter(deciding), None)
+
+
+def is_own(row: Row) -> bool:
+    """Tell whether a row is of the claim's own runs, or of a reading that a source states."""
+    return row.arm_role in (Role.OWN, Role.READING)
+
+
+def is_expected(row: Row) -> bool:
+    """Tell whether an arm that is not the claim's own ended as it should."""
+    if is_own(row):
+        return False
+    if row.arm_role is Role.CONTROL:
+        return row.answer == Verdict.FAILS
+    if row.arm_role is Role.ABLATION:
+        return row.answer != Specificity.NOT_SPECIFIC
+    return row.decision is RowDecision.MET
+
+
+def parts(card: Scorecard) -> list[Part]:
+    """Return every claim with all that is said of it, in the order of the first screen."""
+    claims = {claim.id: claim for claim in card.audit.claims}
+    answers = {answer.id: answer for answer in card.claims}
+    words = {said.claim: said for said in card.answers}
+    rows: dict[str, list[Row]] = {line.claim: [] for line in card.head.claims}
+    for row in card.rows:
+        rows[row.claim].append(row)
+    return [
+        Part(
+            line,
+            words[line.claim],
+            claims[line.claim],
+            answers[line.claim],
+            rows[line.claim],
+            card.figures.get(line.claim),
+        )
+        for line in card.head.claims
+    ]
+
+
+def part_of(card: Scorecard, claim: str) -> Part:
+    """Return one claim with all that is said of it, by its id."""
+    return next(part for part in parts(card) if part.line.claim == claim)
+
+
+def groups(every: Sequence[Part]) -> list[tuple[str, list[Part]]]:
+    """Return the claims by whose they are, each with the words that stand above them."""
+    titled = ((OWN_CLAIMS, ("paper",)), (OTHERS, ("code", "derived")), (QUESTIONS, ("ours",)))
+    found = [(title, [part for part in every if part.line.whose in who]) for title, who in titled]
+    return [(title, some) for title, some in found if some]
+
+
+def legend_words(lines: Sequence[ClaimLine]) -> str:
+    """Return what the marks of some lines mean."""
+    return " · ".join(legend({line.outcome for line in lines}))
+
+
+def title_words(line: ClaimLine) -> str:
+    """Return a claim as the beginning of a line."""
+    return capital(line.title, line.main)
+
+
+def capital(clause: str, main: bool = False) -> str:
+    """Return a clause with a capital, unless it begins with a symbol; a main claim named as one."""
+    if main:
+        return f"Main: {clause}"
+    return clause[:1].upper() + clause[1:] if clause[:1].isascii() else clause
+
+
+def is_bold(line: ClaimLine) -> bool:
+    """Tell whether a claim stands out in a list: a main one, or one that does not plainly hold."""
+    return line.main or line.outcome is not Outcome.SUPPORTED
+
+
+# --- choices --------------------------------------------------------------------------------------
+
+_MARKS = {
+    Answer.YES: "✓",
+    Answer.NO: "✗",
+    Answer.NEAR: "≈",
+    Answer.MIXED: "◐",
+    Answer.OPEN: "?",
+    Answer.BLIND: "○",
+    Answer.RULED_OUT: "⊘",
+    Answer.UNFINISHED: "–",
+}
+GRID_MARKS = "✓ yes, ✗ no, ≈ near our bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+"""What the marks of the grid mean."""
+
+
+class GridRow(NamedTuple):
+    """A value that was tried, and what each claim of the grid answers under it."""
+
+    value: TriedValue
+    cells: list[tuple[str, bool]]
+    """A claim's answer in a mark and a count, empty where it was not judged; whether it changes."""
+
+
+class Grid(NamedTuple):
+    """Choices as rows, claims as columns: those in which something changes."""
+
+    claims: list[ClaimLine]
+    rows: list[GridRow]
+    same: list[TriedValue]
+    """The values under which nothing changes, and those that were not run."""
+
+    @property
+    def alike(self) -> list[tuple[str, list[str]]]:
+        """The same values in words, joined where the same is to be said of them."""
+        said: dict[str, list[str]] = {}
+        for value in self.same:
+            said.setdefault(value.text, []).append(f"{value.words} {value.value}")
+        return list(said.items())
+
+
+def grid_of(card: Scorecard) -> Grid:
+    """Return the answers of claims under every value that was tried."""
+    changed = {cell.claim for value in card.tried for cell in value.cells if cell.changes}
+    lines = [line for line in card.head.claims if line.claim in changed]
+    rows = [
+        GridRow(value, [_cell(value, line.claim) for line in lines])
+        for value in card.tried
+        if any(cell.changes for cell in value.cells)
+    ]
+    turning = [row.value for row in rows]
+    return Grid(lines, rows, [value for value in card.tried if value not in turning])
+
+
+def _cell(value: TriedValue, claim: str) -> tuple[str, bool]:
+    cell = next((cell for cell in value.cells if cell.claim == claim), None)
+    return ("", False) if cell is None else (cell_words(cell), cell.changes)
+
+
+def cell_words(cell: TriedCell) -> str:
+    """Return both sides of a claim's answer: as run, and with the value."""
+    own = f"{_MARKS[cell.own_answer]} {cell.own_yes}/{cell.own_n}"
+    return f"{own} → {_MARKS[cell.answer]} {cell.yes}/{cell.n}"
+
+
+# --- links ----------------------------------------------------------------------------------------
+
+_REPOSITORY = re.compile(r"^(?:https://github\.com/|GitHub )([\w.-]+/[\w.-]+)")
+
+
+class Link(NamedTuple):
+    """A link at a page's head."""
+
+    words: str
+    address: str
+
+
+def links(card: Scorecard) -> Iterator[Link]:
+    """Yield where the paper, its code, and the data behind the page are."""
+    if card.head.link:
+        yield Link(f"arXiv {card.paper.arxiv}" if card.paper.arxiv else "paper", card.head.link)
+    if repository := _REPOSITORY.match(card.head.code):
+        yield Link("authors' code", f"https://github.com/{repository[1]}")
+    yield Link("every number (JSON)", "scorecard.json")
+    if card.made.listed is not None:
+        yield Link("records", "records.tar.xz")
+
+
+# --- the head, and how to read --------------------------------------------------------------------
+
+
+def meta(card: Scorecard) -> list[str]:
+    """Return authors, scale and what was read, as the first line has them."""
+    head = card.head
+    scale = ", ".join(filter(None, (head.scale, head.runs)))
+    read = f"read: {head.read}" if head.read else ""
+    return [*filter(None, (head.byline, scale, read))]
+
+
+def certainty(part: Part) -> str:
+    """Return how sure an answer is, and why not surer; or why there is none."""
+    return ": ".join(filter(None, (part.line.level, "; ".join(part.words.certainty))))
+
+
+_COLUMNS = (
+    ("Certainty", "It starts at high; each reason takes a step off."),
+    ("Runs", "How many say yes, and the share of all runs that would, a 90 % interval."),
+    ("Control", "Nothing to learn, or a wrong reference. It must fail."),
+)
+
+
+def how_to_read(card: Scorecard) -> list[tuple[str, str]]:
+    """Return the words that a page explains: the outcomes that it has, and columns."""
+    there = {claim.outcome for claim in card.claims}
+    outcomes = [
+        f"{at.mark} {outcome.value}: {at.means}."
+        for outcome, at in OUTCOMES.items()
+        if outcome in there
+    ]
+    said = " ".join(["Each run says yes or no to the whole claim.", *outcomes])
+    return [("Outcome", said), *_COLUMNS]
+
+
+def closing(counts: Mapping[Outcome, int]) -> str:
+    """Return one line with the counts of outcomes, failures first."""
+    every = [
+        f"{counts[outcome]} {outcome.value}" for outcome in reversed(Outcome) if counts.get(outcome)
+    ]
+    return f"{counted(sum(counts.values()), 'claim')}: {', '.join(every)}."

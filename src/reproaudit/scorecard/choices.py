@@ -1,0 +1,403 @@
+"""Choices that somebody had to make: what every claim answers under each other value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.cell import SettingValue
+from reproaudit.formats.names import Namer, value_words
+from reproaudit.formats.numbers import counted, of
+from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
+from reproaudit.formats.verdict import (
+    AlternativeAnswer,
+    Answer,
+    Outcome,
+    ReadingAnswer,
+)
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import (
+    PLACES,
+    called_of,
+    figure_of,
+    places_of,
+    read_runs,
+    typical_words,
+    written,
+)
+from reproaudit.stats.binomial import Decision
+
+CLEAR = (Answer.YES, Answer.NO)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A setting that somebody had to choose, and the claims that rest on it.
+
+    Attributes:
+        experiment: of an experiment's own setting; None of a shared one.
+    """
+
+    experiment: str | None
+    name: str
+    setting: Setting
+    claims: Sequence[ClaimText]
+    words: str
+
+    @property
+    def full_name(self) -> str:
+        """Its name; `experiment.setting` for an experiment's own."""
+        return self.name if self.experiment is None else f"{self.experiment}.{self.name}"
+
+    @property
+    def own(self) -> str:
+        """The value as run, with who states it."""
+        return self.stated(self.setting.value, self.setting.source)
+
+    def stated(self, value: SettingValue, source: Source) -> str:
+        """Return a value with who states it."""
+        return f"{value_words(self.setting, value)} ({places_of(self.setting, value, source)})"
+
+    @property
+    def values(self) -> Iterator[tuple[SettingValue, str]]:
+        """Yield every other value, with its words."""
+        for reading in self.setting.readings:
+            yield reading.value, self.stated(reading.value, reading.source)
+        for value in self.setting.alternatives:
+            yield value, value_words(self.setting, value)
+
+
+def _open_settings(audit: Audit, claims: Sequence[ClaimText]) -> list[_Open]:
+    """Every open setting; those of one name are told apart by their experiment."""
+    found = [*_every_open_setting(audit, claims)]
+    names = Counter(choice.words for choice in found)
+    return [
+        replace(choice, words=f"{choice.words} in {choice.experiment.replace('_', ' ')}")
+        if choice.experiment is not None and names[choice.words] > 1
+        else choice
+        for choice in found
+    ]
+
+
+def _every_open_setting(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
+    namer = Namer(audit)
+    for name, setting in audit.settings.items():
+        using = [
+            claim
+            for claim in claims
+            if name
+            not in {**audit.experiments[claim.claim.experiment].settings, **claim.claim.settings}
+        ]
+        if setting.underspecified and using:
+            words = namer.setting(using[0].claim.experiment, name)
+            yield _Open(None, name, setting, using, words)
+    for experiment in sorted({claim.claim.experiment for claim in claims}):
+        mine = [claim for claim in claims if claim.claim.experiment == experiment]
+        for name, setting in audit.experiments[experiment].settings.items():
+            using = [claim for claim in mine if name not in claim.claim.settings]
+            if setting.underspecified and using:
+                words = namer.setting(experiment, name)
+                yield _Open(experiment, name, setting, using, words)
+
+
+# --- what was tried -------------------------------------------------------------------------------
+
+
+def tried_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[TriedValue, ...]:
+    """Return every other value of every open setting, those that change an answer first."""
+    tried = [
+        _tried(choice, value, words)
+        for choice in _open_settings(audit, claims)
+        for value, words in choice.values
+    ]
+    return tuple(sorted(tried, key=lambda value: not any(cell.changes for cell in value.cells)))
+
+
+def _tried(choice: _Open, value: SettingValue, words: str) -> TriedValue:
+    pairs = [*_under(choice, value)]
+    cells = [_cell(claim, arm) for claim, arm in pairs]
+    return TriedValue(
+        setting=choice.full_name,
+        words=choice.words,
+        own=choice.own,
+        value=words,
+        guess=not choice.setting.readings,
+        credible=choice.setting.is_credible(value),
+        small=any(claim.is_smaller(arm) for claim, arm in pairs),
+        cells=tuple(cells),
+        text=_outcome_words(cells, {claim.answer.id: claim for claim, _ in pairs}),
+    )
+
+
+def _under(choice: _Open, value: SettingValue) -> Iterator[tuple[ClaimText, ReadingAnswer]]:
+    """Each claim with what its runs answer under a value, where there are runs."""
+    for claim in choice.claims:
+        for arm in (*claim.answer.stated, *claim.answer.alternatives):
+            varied = arm.varied
+            if varied is not None and varied.setting == choice.name and varied.value == value:
+                yield from ([(claim, arm)] if arm.n else [])
+
+
+def _beside(claim: ClaimText, arm: ReadingAnswer) -> ReadingAnswer:
+    """The stated reading that an arm is held against: the claim's own; of that, the other."""
+    own = claim.answer.own
+    return claim.answer.base if arm is own else own
+
+
+def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
+    own = _beside(claim, arm)
+    own_yes, own_n = read_runs(own)
+    yes, n = read_runs(arm)
+    settled = arm.answer is not Answer.UNFINISHED
+    moved = True
+    counts = True
+    if isinstance(arm, AlternativeAnswer):
+        own_yes, own_n = arm.own_yes, arm.own_n
+        counts = arm.counts
+        settled &= counts
+        moved = arm.moves
+    same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
+    return TriedCell(
+        claim=claim.answer.id,
+        answer=arm.answer,
+        yes=yes,
+        n=n,
+        own_answer=own.answer,
+        own_yes=own_yes,
+        own_n=own_n,
+        changes=settled and not same,
+        settled=settled,
+        counts=counts,
+        moved=moved,
+    )
+
+
+def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> str:
+    """What becomes of the claims; that no answer changes only of those that were judged."""
+    if not cells:
+        return "not run"
+    parts = [
+        f"{claims[cell.claim].claim.short}: {of(cell.own_yes, cell.own_n)} → "
+        f"{of(cell.yes, cell.n)}, {cell.answer}"
+        for cell in cells
+        if cell.changes
+    ]
+    judged = [cell for cell in cells if cell.settled]
+    same = [cell for cell in judged if not cell.changes]
+    moved = [cell for cell in same if cell.moved]
+    rest = "other " if parts else ""
+    if moved:
+        parts.append(f"the same answer of {counted(len(moved), f'{rest}claim')}")
+    if still := len(same) - len(moved):
+        parts.append(f"no number of {counted(still, 'claim')} changes")
+    other = [cell for cell in cells if not cell.settled and not cell.counts]
+    if other:
+        parts.append(f"{counted(len(other), 'claim')} answered otherwise as run at this scale")
+    if unsettled := len(cells) - len(judged) - len(other):
+        parts.append(f"{counted(unsettled, 'claim')} not settled")
+    return "; ".join(parts)
+
+
+# --- what matters ---------------------------------------------------------------------------------
+
+
+def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
+    """Return the choices that change an answer; values that change the same ones stand together."""
+    rows: list[ChoiceRow] = []
+    for choice in _open_settings(audit, claims):
+        joined: dict[tuple[str, ...], list[tuple[str, list[_Turn]]]] = {}
+        for value, words in choice.values:
+            under = _under(choice, value)
+            turns = [_Turn(claim, arm) for claim, arm in under if turns_answer(claim, arm)]
+            if turns:
+                joined.setdefault(tuple(turn.key for turn in turns), []).append((words, turns))
+        rows += [_choice(choice, values) for values in joined.values()]
+    return tuple(sorted(rows, key=lambda row: (row.guess, row.small)))
+
+
+def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
+    """Tell whether an answer changes under a value, or that of an open claim is clear."""
+    if not isinstance(arm, AlternativeAnswer):
+        other = _beside(claim, arm)
+        return Answer.UNFINISHED not in (arm.answer, other.answer) and arm.answer != other.answer
+    if not arm.counts or not arm.credible:
+        return False
+    if claim.answer.outcome is Outcome.UNDECIDED:
+        return arm.answer in CLEAR and _cell(claim, arm).changes
+    return claim.answer.changed_by(arm)
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A claim whose answer changes, and the arm in which it does."""
+
+    claim: ClaimText
+    arm: ReadingAnswer
+
+    @property
+    def key(self) -> str:
+        """What is the same of values that stand together."""
+        return f"{self.claim.answer.id} {self.arm.answer} {self.arm.yes} of {self.arm.valid}"
+
+    @property
+    def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The runs that say yes under either value, and the runs that answer."""
+        cell = _cell(self.claim, self.arm)
+        return (cell.own_yes, cell.yes), (cell.own_n, cell.n)
+
+    @property
+    def answers(self) -> tuple[Answer, Answer]:
+        """What the runs answer under either value."""
+        return _beside(self.claim, self.arm).answer, self.arm.answer
+
+    @property
+    def numbers(self) -> tuple[str, str]:
+        """The typical number under either value, of what one of them misses; '' without."""
+        place = self._place
+        if place is None:
+            return "", ""
+        shown = self.arm.estimates[place]
+        number = self.claim.number_of(shown)
+        there = figure_of(shown, number)
+        if isinstance(self.arm, AlternativeAnswer):
+            typical = [*self.arm.own_typical, *[None] * len(self.arm.estimates)][place]
+            here = "" if typical is None else written(shown, number, typical)
+        else:
+            own = _beside(self.claim, self.arm).estimates
+            here = figure_of(own[place], number) if place < len(own) else ""
+        return (here, there) if here and there else ("", "")
+
+    @property
+    def _place(self) -> int | None:
+        """The place of a condition that either side misses, else of the first."""
+        own = _beside(self.claim, self.arm).estimates
+        met = [mine.met and other.met for mine, other in zip(own, self.arm.estimates, strict=False)]
+        missed = [place for place, is_met in enumerate(met) if not is_met]
+        return next(iter(missed), 0 if self.arm.estimates else None)
+
+    def both(self, first: int, last: int) -> str:
+        """Return the number under both values in words: distance 0.035 → 0.38."""
+        place = self._place
+        numbers = self.numbers
+        if place is None:
+            return ""
+        shown = self.arm.estimates[place]
+        what = self.claim.number_of(shown)
+        noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
+        own = _beside(self.claim, self.arm).estimates
+        if what.bound is not None and not isinstance(self.arm, AlternativeAnswer):
+            sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
+            return f"{sides[first]} → {sides[last]}"
+        if not numbers[0]:
+            return ""
+        pair = f"{numbers[first]} → {numbers[last]}"
+        return what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
+
+
+def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceRow:
+    """A row of the table, the value first with which more runs say yes."""
+    turns = values[0][1]
+    names = tuple(words for words, _ in values)
+    here, there = (sum(turn.counts[0][side] for turn in turns) for side in (0, 1))
+    guess = not choice.setting.readings
+    swapped = there > here and not guess and len(names) == 1
+    effects = tuple(_effect(turn, swapped) for turn in turns)
+    small = any(turn.claim.is_smaller(turn.arm) for turn in turns)
+    return ChoiceRow(
+        setting=choice.full_name,
+        words=choice.words,
+        value=names[0] if swapped else choice.own,
+        others=(choice.own,) if swapped else names,
+        guess=guess,
+        effects=effects,
+        scale="reduced, both sides" if small else "own",
+        small=small,
+    )
+
+
+def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
+    order = (1, 0) if swapped else (0, 1)
+    yes, n = turn.counts
+    figures = turn.numbers
+    first, last = order
+    counts = f"{yes[first]} → {of(yes[last], n[last])}"
+    if n[0] != n[1]:
+        counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
+    both = turn.both(first, last)
+    numbers = f", {both}" if both else ""
+    siblings = "".join(f"; likewise {words}" for words in siblings_of(turn.claim, turn.arm))
+    return ChoiceEffect(
+        claim=turn.claim.answer.id,
+        title=turn.claim.claim.short,
+        answers=(turn.answers[first], turn.answers[last]),
+        yes=(yes[first], yes[last]),
+        n=(n[first], n[last]),
+        numbers=(figures[first], figures[last]),
+        counts=counts,
+        also=siblings,
+        text=f"{turn.claim.claim.short}: {counts}{numbers}{siblings}",
+    )
+
+
+def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
+    """Return other guesses under which as few runs say yes, so that this one decides nothing alone.
+
+    If half of the training fails as well, the reason is how long training lasts.
+    """
+    if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
+        return []
+    return [
+        claim.arm(other)
+        for other in claim.answer.alternatives
+        if other.varied is not None
+        and arm.varied is not None
+        and other.varied.setting != arm.varied.setting
+        and other.counts
+        and not turns_answer(claim, other)
+        and (other.decision, other.yes, other.valid) == (arm.decision, arm.yes, arm.valid)
+    ]
+
+
+def joined(rows: Sequence[ChoiceRow], short: int = 0) -> tuple[ChoiceRow, ...]:
+    """Return a table's rows, guesses that turn the same answers alike in one.
+
+    Args:
+        rows: a row for each choice.
+        short: what of the numbers is left out: 1 for their nouns, 2 for all.
+    """
+    alike: dict[object, list[ChoiceRow]] = {}
+    for row in rows:
+        turned = tuple(
+            (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
+        )
+        alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
+    return tuple(_joined(same, short) for same in alike.values())
+
+
+def _joined(same: Sequence[ChoiceRow], short: int) -> ChoiceRow:
+    first = same[0]
+    effects = tuple(_shortened(effect, short if len(same) == 1 else 2) for effect in first.effects)
+    names = dict.fromkeys(row.words for row in same)
+    own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
+    update = {
+        "words": " or ".join(names),
+        "value": f"{', '.join(own)}{GUESSED if first.guess else ''}",
+        "others": tuple(value for row in same for value in row.others),
+        "effects": effects,
+    }
+    return first.model_copy(update=update)
+
+
+GUESSED = f" ({PLACES[Source.ASSUMPTION]})"
+
+
+def _shortened(effect: ChoiceEffect, short: int) -> ChoiceEffect:
+    """An effect with its number without a noun, or without any."""
+    if short == 0:
+        return effect
+    here, there = effect.numbers
+    figures = f" ({here} → {there})" if here and short == 1 else ""
+    text = f"{effect.title}: {effect.counts}{figures}{effect.also}"
+    return effect.model_copy(update={"text": text})

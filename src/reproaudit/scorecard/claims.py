@@ -1,0 +1,214 @@
+"""A claim of the audit with its answer, and the words that pages have of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
+
+from reproaudit.audit.arms import OWN, arms_of
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.checks import Kind
+from reproaudit.declarations import Quantity, placement
+from reproaudit.formats.numbers import at_words, number
+from reproaudit.formats.verdict import (
+    AblationAnswer,
+    AlternativeAnswer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    ReadingAnswer,
+    Reason,
+    Varied,
+    first_contrast,
+)
+from reproaudit.scorecard.words import (
+    Context,
+    places_of,
+    words,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimText(Context):
+    """A claim with its answer, and the words that pages have of all that it says."""
+
+    @property
+    def name(self) -> str:
+        """The claim's name within its paper."""
+        return self.answer.name
+
+    @property
+    def base(self) -> ReadingAnswer:
+        """The arm that decides."""
+        return self.answer.base
+
+    @property
+    def symbol(self) -> str:
+        """What a coordinate is called; '' of a claim without."""
+        return self.claim.grade.symbol if self.claim.grade is not None else ""
+
+    def why(self, reason: Reason) -> str:
+        """Return a reason as a page says it."""
+        return words(reason, self)
+
+    @property
+    def elsewhere(self) -> str:
+        """Where the runs end that say no; '' if there are none, or the audit does not say."""
+        other = self.base.n - self.base.yes
+        if self.claim.elsewhere is None or not 0 < other < self.base.n:
+            return ""
+        return f"the other {other} {self.claim.elsewhere.says}"
+
+    @cached_property
+    def shown(self) -> Estimate | None:
+        """The condition that the row shows."""
+        return self.answer.leading
+
+    def noun_of(self, estimate: Estimate) -> str:
+        """Return what a condition of the headline is of."""
+        return self.named(estimate, self.claim.headline[estimate.check])[0]
+
+    @property
+    def checks(self) -> tuple[Kind, ...]:
+        """Every check of the claim."""
+        return (*self.claim.headline, *self.claim.support, *self.claim.notes)
+
+    def named(self, estimate: Estimate, check: Kind) -> tuple[str, str]:
+        """Return what a condition's number is of, and what it is held against.
+
+        With its coordinates where others are of the same; where it is read in another arm, the arm
+        is named.
+        """
+        noun, held = self.namer.compared(self.claim.experiment, check, estimate.measurement)
+        if check.names_places:
+            return noun, held
+        read = _read_by(check, estimate.measurement)
+        others = [_read_by(other, estimate.measurement) for other in self.checks]
+        placed = check.sides is not None and len({side.measurement for side in check.sides}) == 1
+        if read is not None and len([*filter(None, others)]) > 1 and not placed:
+            places = self._places(check, read)
+            noun += f" ({', '.join(places)})" if places else ""
+        arms = {read.arm for read in check.quantities()}
+        arm = next(iter(arms)) if len(arms) == 1 else None
+        return f"{noun} with {self.namer.arm(arm)}" if arm is not None else noun, held
+
+    def _places(self, check: Kind, read: Quantity) -> list[str]:
+        """The coordinates at which a check reads a quantity, numbers with their axis: length 10."""
+        arms = {arm.name: arm for arm in arms_of(self.audit, self.claim)}
+        arm = arms.get(read.arm or OWN, arms[OWN])
+        name = arm.reads.get(read.measurement, read.measurement)
+        declared = self.audit.declaration(arm.experiment, name)
+        values = arm.settings(self.audit, self.tier)
+        axes = declared.axes if declared is not None else ()
+        along = {axis.name: axis.coordinates(values) for axis in axes}
+        fixed = placement(read, along, check.at).fixed
+        return [
+            at if isinstance(at, str) else f"{axis.replace('_', ' ')} {at_words(at)}"
+            for axis, at in fixed.items()
+        ]
+
+    # --- arms -------------------------------------------------------------------------------------
+
+    @property
+    def own(self) -> str:
+        """The setting with which the claim's own runs were made, if others read it otherwise."""
+        if self.base.varied is not None:
+            return self.arm(self.base)
+        names = {
+            reading.varied.setting for reading in self.answer.readings if reading.varied is not None
+        }
+        if len(names) != 1:
+            return ""
+        (name,) = names
+        experiment = self.claim.experiment
+        setting = self.audit.settings_of(experiment)[name]
+        if setting.at(self.tier) != setting.value:
+            return ""
+        return self.namer.varied(experiment, Varied(setting=name, value=setting.value))
+
+    @property
+    def sets(self) -> list[str]:
+        """The settings that the claim itself sets, each with its value."""
+        experiment = self.claim.experiment
+        varied = (Varied(setting=n, value=value) for n, value in self.claim.settings.items())
+        return [self.namer.varied(experiment, setting) for setting in varied]
+
+    def lacks(self, ablation: AblationAnswer) -> str:
+        """Return what an ablation lacks."""
+        written = [(each.arm, each.lacks) for each in self.claim.ablations]
+        named = {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
+        return named[ablation.name]
+
+    def effects(self, arm: ArmAnswer) -> str:
+        """Return an ablation's effect against the claim's; '' without a contrast."""
+        contrast = first_contrast(self.base.estimates, arm.estimates)
+        if contrast is None:
+            return ""
+        own, other = (number(median(estimate.numbers)) for estimate in contrast)
+        return f"{other} against {own}"
+
+    def where(self, arm: ArmAnswer) -> str:
+        """Return where an arm ran that does not share the settings of the claim's runs."""
+        written = [arm for _, arm in self.claim.arms() if not isinstance(arm, str)]
+        specs = {**self.audit.arms, **{arm.name: arm for arm in written}}
+        spec = specs.get(arm.name)
+        experiment = None if spec is None else spec.experiment
+        if experiment is None or experiment == self.claim.experiment:
+            return "under other settings"
+        return f"in: {self.audit.experiments[experiment].title}"
+
+    def is_primary(self, arm: ArmAnswer) -> bool:
+        """Tell whether an arm's coordinate decides."""
+        grade = self.claim.grade
+        return grade is None or arm.at is None or arm.at in grade.primary
+
+    def is_smaller(self, arm: ArmAnswer) -> bool:
+        """Tell whether an alternative ran at a lower tier than the page's."""
+        return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier
+
+    def stated_value(self, reading: ArmAnswer) -> str:
+        """Return a stated value with the places that state it: 20 pairs (code, card)."""
+        varied = self._varied(reading)
+        if varied is None:
+            return "the settings as run"
+        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
+        stated = {other.value: other.source for other in setting.readings}
+        source = setting.source
+        if reading.varied is not None:
+            source = stated.get(varied.value, source)
+        return f"{self.varied_words(reading)} ({places_of(setting, varied.value, source)})"
+
+    def varied_words(self, reading: ArmAnswer) -> str:
+        """Return the value that a reading has of what readings vary, as a page calls it."""
+        varied = self._varied(reading)
+        if varied is None:
+            return "the settings as run"
+        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
+        joint = (other.words for other in setting.readings if other.value == varied.value)
+        words = next(joint, None) if reading.varied is not None else None
+        return words or self.namer.varied(self.claim.experiment, varied)
+
+    def _varied(self, reading: ArmAnswer) -> Varied | None:
+        """The setting that a reading varies; of the own runs, the first that another one does."""
+        if reading.varied is not None:
+            return reading.varied
+        others = [other.varied for other in self.answer.readings if other.varied is not None]
+        if not others:
+            return None
+        setting = self.audit.settings_of(self.claim.experiment)[others[0].setting]
+        return Varied(setting=others[0].setting, value=setting.at(self.tier))
+
+
+def texts_of(audit: Audit, claims: Sequence[ClaimAnswer], tier: TierName) -> tuple[ClaimText, ...]:
+    """Return claims with what the audit says of them, our questions included."""
+    by_id = {claim.id: claim for claim in audit.claims}
+    return tuple(ClaimText(audit, by_id[answer.id], answer, tier) for answer in claims)
+
+
+def _read_by(check: Kind, measured: str) -> Quantity | None:
+    """The quantity in which a check reads a measurement first; None if it does not."""
+    return next(
+        (quantity for quantity in check.quantities() if quantity.measurement == measured), None
+    )

@@ -1,0 +1,429 @@
+"""Rows: every condition of a claim's checks, in every arm and at every coordinate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reproaudit.audit.arms import PlannedArm, Role
+from reproaudit.checks import Censored, Kind, Number, Side
+from reproaudit.declarations import Coordinate
+from reproaudit.formats.numbers import at_words, counted, listed, of
+from reproaudit.formats.scorecard import Row, RowDecision, RowRole
+from reproaudit.formats.verdict import (
+    AblationAnswer,
+    AlternativeAnswer,
+    Answer,
+    ArmAnswer,
+    ControlAnswer,
+    Estimate,
+    ReadingAnswer,
+    Status,
+    Verdict,
+)
+from reproaudit.judge.arms import JudgedArm, answer_to_check
+from reproaudit.judge.readings import Panel
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import (
+    asked,
+    called_of,
+    far_of,
+    open_mean,
+    read_runs,
+    straddling,
+    typical_words,
+    void_words,
+    written,
+)
+from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
+
+
+def rows_of(claim: ClaimText, panel: Panel | None = None) -> tuple[Row, ...]:
+    """Return the rows of a claim: its own arm first, then readings, controls, alternatives.
+
+    Args:
+        claim: the claim with its answer.
+        panel: the claim before its records. Without it, controls and references that ran beside
+            other readings, or at coordinates that do not decide, have no rows.
+    """
+    rows = [row for put in _put(claim, panel) for row in _rows(claim, put)]
+    return tuple(_with_cause(row, rows, claim) for row in rows)
+
+
+@dataclass(frozen=True)
+class _Put:
+    """Checks as they were put to an arm.
+
+    Attributes:
+        checks: those of one role, from `place` on.
+        whole: the arm at all primary coordinates together, where it was put to one.
+        beside: the stated reading whose settings it shares.
+    """
+
+    checks: Sequence[Kind]
+    arm: ArmAnswer
+    beside: str | None = None
+    role: RowRole = RowRole.DECIDES
+    place: int = 0
+    whole: ArmAnswer | None = None
+
+
+@dataclass(frozen=True)
+class _Count:
+    """How many runs say what of one condition."""
+
+    yes: int
+    n: int
+    void: int
+    crashed: int
+    diverged: int
+
+
+# --- what was asked -------------------------------------------------------------------------------
+
+
+def _put(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
+    answer = claim.answer
+    headline = claim.claim.headline
+    base = answer.base
+    if answer.grades:
+        for level in answer.grades:
+            whole = base if claim.is_primary(level) else None
+            yield _Put(headline, level, base.name, whole=whole)
+    else:
+        yield _Put(headline, base, base.name)
+    yield from (_Put(headline, reading, reading.name) for reading in answer.readings)
+    yield from _beside(claim, panel)
+    for role, checks, arms in (
+        (RowRole.ALSO_SAID, claim.claim.support, answer.support),
+        (RowRole.STRICTER, claim.claim.notes, answer.notes),
+    ):
+        for place, (check, arm) in enumerate(zip(checks, arms, strict=True)):
+            yield _Put([check], arm, base.name, role, place)
+            yield from _of_readings(panel, _Put([check], arm, None, role, place))
+    yield from (_Put(headline, other) for other in answer.alternatives)
+
+
+def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
+    """What does not decide, under the readings that are not shown as the claim's own."""
+    if panel is None:
+        return
+    for planned in panel.other_readings():
+        arm = answer_to_check(panel.under(planned).bundles, put.checks[0], planned)
+        if arm.n:
+            yield replace(put, arm=arm, beside=planned.name)
+
+
+def _beside(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
+    """Controls, references and arms without a part, each beside the readings that it ran with."""
+    answer = claim.answer
+    headline = claim.claim.headline
+    positive = () if answer.positive_control is None else (answer.positive_control,)
+    shown = (*answer.controls, *positive, *answer.ablations)
+    placed: set[str] = set()
+    if panel is not None:
+        for planned, reading in zip(panel.stated, answer.stated, strict=True):
+            there = panel.under(planned)
+            arms = shown if reading is answer.base else (*_arms(there),)
+            for arm in arms:
+                if shares_settings(there.bundles.arms[arm.name], planned):
+                    placed.add(arm.name)
+                    yield _Put(headline, arm, reading.name)
+                    yield from _at_levels(there, arm, reading.name)
+    own = answer.base.name if panel is None and answer.base.role is Role.OWN else None
+    yield from (_Put(headline, arm, own) for arm in shown if arm.name not in placed)
+
+
+def _arms(panel: Panel) -> Iterator[ArmAnswer]:
+    """The controls, positive controls and arms without a part under a panel's own reading."""
+    yield from panel.controls()
+    for role in (Role.POSITIVE_CONTROL, Role.ABLATION):
+        yield from (ArmAnswer(**panel.headline(arm).fields()) for arm in panel.having(role))
+
+
+def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
+    """Tell whether an arm ran under a reading's settings, but for those that make it another."""
+    merged = {**reading.overrides, **planned.overrides}
+    return planned.experiment == reading.experiment and merged == dict(planned.overrides)
+
+
+def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
+    """An arm at the coordinates that do not decide."""
+    claim = panel.bundles.claim
+    headline = claim.headline
+    for level in () if claim.grade is None else claim.grade.easiest_first:
+        if level not in panel.primary:
+            there = JudgedArm((panel.at(panel.bundles.arms[arm.name], level),))
+            yield _Put(headline, ArmAnswer(**there.fields()), beside)
+
+
+# --- a row ----------------------------------------------------------------------------------------
+
+
+def _rows(claim: ClaimText, put: _Put) -> Iterator[Row]:
+    """The rows of an arm: one for each condition, or for each check if no run has a number."""
+    for place, estimate in enumerate(put.arm.estimates):
+        yield _row(claim, put, estimate, _level(claim, put.arm, place))
+    if put.arm.estimates or not put.arm.n:
+        return
+    for place, check in enumerate(put.checks):
+        noun = claim.namer.compared(claim.claim.experiment, check, _first_measured(check))[0]
+        yield _bare(claim, put, place, check, noun)
+
+
+def _first_measured(check: Kind) -> str:
+    return check.quantities()[0].measurement
+
+
+def _level(claim: ClaimText, arm: ArmAnswer, place: int) -> Coordinate | None:
+    """The coordinate of a condition; of an arm at several together, in their order."""
+    grade = claim.claim.grade
+    if arm.at is not None or grade is None:
+        return arm.at
+    each = max(1, len(arm.estimates) // len(grade.primary))
+    return grade.primary[min(place // each, len(grade.primary) - 1)]
+
+
+def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Row:
+    """The row of a check of which no run of the arm has a number."""
+    arm = put.arm
+    count = _Count(0, arm.diverged, arm.void, arm.crashed, arm.diverged)
+    decision = RowDecision.VOID if not count.n else RowDecision(arm.decision.value)
+    number = check.numbers[0]
+    values: dict[str, Any] = {
+        "condition": number.name,
+        "noun": called_of(number, noun),
+        "says": number.never.format(noun=noun),
+        "decision": decision,
+        "why": _voids(claim, arm, [True] * arm.n) or _diverged(count),
+    }
+    return Row(**_frame(claim, put, check, put.place + place, count, arm.at), **values)
+
+
+def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
+    check = put.checks[estimate.check]
+    number = estimate.number_of(check)
+    noun, held = claim.named(estimate, check)
+    limit = estimate.limit
+    count = _count(put.arm, estimate)
+    decision = _decision(claim, put, estimate, count)
+    within = limit.side is Side.WITHIN
+    values: dict[str, Any] = {
+        "condition": estimate.name,
+        "noun": called_of(number, noun),
+        "says": typical_words(estimate, number, noun, held, with_worst=False),
+        "typical": estimate.median,
+        "typical_words": _number_words(estimate, number, estimate.median),
+        "farthest": estimate.worst,
+        "farthest_words": _number_words(estimate, number, estimate.worst),
+        "far": far_of(estimate),
+        "mean": estimate.mean,
+        "at_least": estimate.censored.count(Censored.AT_LEAST),
+        "at_most": estimate.censored.count(Censored.AT_MOST),
+        "unit": estimate.unit,
+        "side": limit.side,
+        "bound": limit.target if within else limit.at,
+        "margin": limit.at if within else None,
+        "bound_words": asked(estimate, number),
+        "provenance": limit.origin,
+        "number_from": limit.number_from,
+        "bound_why": limit.why or "",
+        "decision": decision,
+        "why": _why(claim, put.arm, estimate, count, decision),
+    }
+    return Row(**_frame(claim, put, check, put.place + estimate.check, count, at), **values)
+
+
+def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
+    return "" if value is None or number.bound is not None else written(estimate, number, value)
+
+
+def _frame(
+    claim: ClaimText, put: _Put, check: Kind, place: int, count: _Count, at: Coordinate | None
+) -> dict[str, Any]:
+    """The fields of a row that are not its numbers."""
+    arm = put.arm
+    decides = put.role is RowRole.DECIDES
+    whole = put.whole or arm
+    all_yes, all_n = read_runs(whole) if decides else (count.yes, count.n)
+    grade = claim.claim.grade
+    symbol = "" if at is None else f"{claim.symbol} = {at_words(at)}"
+    return {
+        "claim": claim.answer.id,
+        "role": put.role,
+        "check": check.name,
+        "place": place,
+        "arm": arm.name,
+        "arm_role": arm.role,
+        "arm_words": _arm_words(claim, put),
+        "beside": put.beside,
+        "varied": arm.varied,
+        "tier": arm.tier if isinstance(arm, AlternativeAnswer) else claim.tier,
+        "at": at,
+        "at_words": symbol,
+        "primary": grade is None or at is None or at in grade.primary,
+        "answer": _answer(arm),
+        "yes": count.yes,
+        "n": count.n,
+        "void": count.void,
+        "crashed": count.crashed,
+        "diverged": count.diverged,
+        "all_yes": all_yes,
+        "all_n": all_n,
+        "all_void": whole.void + whole.crashed if decides else count.void + count.crashed,
+    }
+
+
+def _arm_words(claim: ClaimText, put: _Put) -> str:
+    arm = put.arm
+    if arm.role in (Role.OWN, Role.READING) and (arm.varied or claim.own):
+        return claim.stated_value(arm)
+    if arm.role is Role.OWN:
+        return "as run"
+    if isinstance(arm, AblationAnswer):
+        return f"without {claim.lacks(arm)}"
+    words = claim.arm(arm)
+    if put.beside is not None or arm.varied is not None:
+        return words
+    return f"{words} ({claim.where(arm)})"
+
+
+def _answer(arm: ArmAnswer) -> str:
+    if isinstance(arm, ReadingAnswer):
+        return arm.answer.value
+    if isinstance(arm, ControlAnswer):
+        return arm.verdict.value
+    return arm.specificity.value if isinstance(arm, AblationAnswer) else ""
+
+
+# --- counts and decisions -------------------------------------------------------------------------
+
+
+def _count(arm: ArmAnswer, estimate: Estimate) -> _Count:
+    """How many runs meet a condition; one that diverged does not."""
+    pairs = [*zip(arm.runs, estimate.holds, strict=True)]
+    diverged = sum(run.diverged for run, _ in pairs)
+    known = sum(holds is not None and not run.diverged for run, holds in pairs)
+    crashed = sum(run.status is Status.CRASHED for run, _ in pairs)
+    yes = sum(holds is True and not run.diverged for run, holds in pairs)
+    n = known + diverged
+    return _Count(yes, n, len(pairs) - n - crashed, crashed, diverged)
+
+
+def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) -> RowDecision:
+    """What the runs decide of a condition."""
+    arm = put.arm
+    decides = put.role is RowRole.DECIDES
+    if decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND:
+        return RowDecision.TELLS_NOTHING
+    if not count.n:
+        return RowDecision.VOID
+    decision = estimate.decision or _counted(claim, arm, count)
+    return RowDecision(decision.value)
+
+
+def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:
+    """Met with every void run as a no, missed with every void run as a yes; else open."""
+    most = count.yes + count.void + count.crashed
+    if claim.claim.exact or arm.stands_alone:
+        if most < arm.n:
+            return Decision.MISSED
+        return Decision.MET if count.yes == arm.n else Decision.OPEN
+    if arm.n < FEWEST_RUNS:
+        return Decision.OPEN
+    for decision, yes in ((Decision.MET, count.yes), (Decision.MISSED, most)):
+        if decide_count(yes, arm.n, claim.claim.share) is decision:
+            return decision
+    return Decision.OPEN
+
+
+# --- reasons --------------------------------------------------------------------------------------
+
+
+def _why(
+    claim: ClaimText, arm: ArmAnswer, estimate: Estimate, count: _Count, decision: RowDecision
+) -> str:
+    """Why a condition is not decided, and what else is to be said of it."""
+    if decision is RowDecision.MET and _fails_elsewhere(arm):
+        return f"meets this; fails on {listed(_missed(claim, arm))}"
+    if decision is RowDecision.MET and _tells_little(claim, arm, estimate):
+        return "tells little: no control clearly misses it"
+    unread = [holds is None for holds in estimate.holds]
+    parts = [_diverged(count)]
+    if decision in (RowDecision.OPEN, RowDecision.VOID):
+        parts += [_voids(claim, arm, unread), _open(arm, estimate)]
+    return "; ".join(filter(None, parts))
+
+
+def _fails_elsewhere(arm: ArmAnswer) -> bool:
+    fails = isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS
+    return fails and any(not estimate.met for estimate in arm.estimates)
+
+
+def _missed(claim: ClaimText, arm: ArmAnswer) -> list[str]:
+    """The nouns of what an arm misses."""
+    return [claim.noun_of(estimate) for estimate in arm.estimates if not estimate.met]
+
+
+def _tells_little(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> bool:
+    base = claim.answer.base
+    places = [base.estimates[place] for place in claim.answer.cannot_fail]
+    return arm is base and any(estimate is other for other in places)
+
+
+def _diverged(count: _Count) -> str:
+    return f"{of(count.diverged, count.n)} diverged" if count.diverged else ""
+
+
+def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[bool]) -> str:
+    """What most of the runs have in common that cannot be held against a bound."""
+    voids = [run for run, is_unread in zip(arm.runs, unread, strict=True) if is_unread and run.void]
+    kinds = Counter((run.void, run.about) for run in voids)
+    for (void, about), count in kinds.most_common(1):
+        number = next(run.found for run in voids if (run.void, run.about) == (void, about))
+        if void is not None:
+            return void_words(void, about, of(count, arm.n), number, claim)
+    return ""
+
+
+def _open(arm: ArmAnswer, estimate: Estimate) -> str:
+    if estimate.groups is not None:
+        own, others = estimate.groups
+        return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
+    if estimate.decision is Decision.OPEN:
+        return open_mean(estimate)
+    if arm.n < FEWEST_RUNS:
+        return f"{counted(arm.n, 'run')} cannot decide"
+    return straddling(estimate) if {True, False} <= set(estimate.holds) else ""
+
+
+def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
+    """A row that tells nothing, with what makes it blind: a control, or what has to succeed."""
+    if row.decision is not RowDecision.TELLS_NOTHING:
+        return row
+    arms = _arms_by(claim)
+    by = arms.get((row.arm, row.at if claim.answer.grades else None)) or arms.get((row.arm, None))
+    there = [
+        other
+        for other in rows
+        if (other.arm, other.at, other.place, other.condition, other.role)
+        == (by, row.at, row.place, row.condition, row.role)
+    ]
+    if by is None or not there:
+        name = claim.namer.arm(by) if by else "a control"
+        return row.model_copy(update={"why": f"{name} tells the two apart no better"})
+    cause = next((other for other in there if other.beside == row.beside), there[0])
+    passes = cause.arm_role is Role.CONTROL
+    verb = f"passes, too, in {of(cause.all_yes, cause.all_n)}" if passes else "missed it, too"
+    who = f"the control ({cause.arm_words})" if passes else cause.arm_words
+    numbers = f" ({cause.typical_words})" if cause.typical_words and not passes else ""
+    return row.model_copy(update={"why": f"{who} {verb}{numbers}"})
+
+
+def _arms_by(claim: ClaimText) -> Mapping[tuple[str, Coordinate | None], str]:
+    """What makes each blind reading or level blind."""
+    answer = claim.answer
+    readings = (*answer.grades, *answer.stated, *answer.alternatives)
+    return {(arm.name, arm.at): arm.by for arm in readings if arm.answer is Answer.BLIND and arm.by}

@@ -1,0 +1,501 @@
+"""The head of a scorecard: its verdict, a line a claim, choices that matter, questions, ours.
+
+Every sentence is made here, of one claim's answer or of counts; the terminal, the pages and the
+exports print them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+from reproaudit.audit.documentation import documentation_of
+from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
+from reproaudit.audit.review import Reviews
+from reproaudit.checks import Provenance
+from reproaudit.declarations import Coordinate
+from reproaudit.formats.numbers import at_words, capital, counted, listed, several
+from reproaudit.formats.scorecard import (
+    ChoiceRow,
+    DocumentedCounts,
+    Head,
+    HeadCounts,
+    HeadNote,
+    HeadQuestion,
+    Row,
+    TriedValue,
+    answers_digest,
+)
+from reproaudit.formats.verdict import (
+    AlternativeAnswer,
+    Answer,
+    ClaimAnswer,
+    Outcome,
+    ReasonKind,
+)
+from reproaudit.judge.readings import Panel
+from reproaudit.records import Origin
+from reproaudit.scorecard.choices import choices_of, joined, tried_of
+from reproaudit.scorecard.claims import ClaimText, texts_of
+from reproaudit.scorecard.facts import answer_words
+from reproaudit.scorecard.lines import (
+    BRIEF_LINE_WORDS,
+    MOST_LINE_WORDS,
+    cores_of,
+    in_order,
+    line_of,
+    other_readings,
+)
+from reproaudit.scorecard.rows import rows_of
+from reproaudit.scorecard.words import (
+    whose_of,
+)
+
+MOST_NAMES = 3
+"""The most claims or settings that a sentence names; more are counted."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a head is made of: the claims with their answers and rows, and what is known of them.
+
+    Attributes:
+        tier: as it is stored, with a salt.
+        tried: every value that was tried, as `choices.tried_of` returns it.
+        choices: those that change an answer.
+        earlier: how many results came before.
+    """
+
+    audit: Audit
+    tier: str
+    texts: Sequence[ClaimText]
+    rows: Sequence[Row]
+    reviews: Reviews
+    tried: Sequence[TriedValue]
+    choices: Sequence[ChoiceRow]
+    origin: Origin | None = None
+    earlier: int = 0
+
+    @property
+    def own(self) -> list[ClaimText]:
+        """The paper's own claims."""
+        return [text for text in self.texts if whose_of(text.claim) == "paper"]
+
+    @property
+    def scale(self) -> TierName:
+        """The tier without a salt."""
+        return known_tier(self.tier.partition("-")[0])
+
+    @property
+    def answers_digest(self) -> str:
+        """The hash by which a note knows its own answers."""
+        answers = [text.answer for text in self.texts]
+        return answers_digest(self.audit, self.tier, answers, self.origin)
+
+    @cached_property
+    def by_claim(self) -> Mapping[str, list[Row]]:
+        """The rows of each claim, by its id."""
+        found: dict[str, list[Row]] = {text.answer.id: [] for text in self.texts}
+        for row in self.rows:
+            found[row.claim].append(row)
+        return found
+
+
+def words_of(
+    audit: Audit,
+    tier: str,
+    claims: Sequence[ClaimAnswer],
+    reviews: Reviews,
+    origin: Origin | None = None,
+    earlier: int = 0,
+    panels: Mapping[str, Panel] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a scorecard that are words: head, rows, answers and tried.
+
+    Args:
+        audit: with the claims that were judged.
+        tier: as it is stored, with a salt.
+        claims: the answers.
+        reviews: with the note.
+        origin: of measurements that are not ours, whose.
+        earlier: how many results came before.
+        panels: each claim before its records, by id; as `rows_of` takes it.
+    """
+    texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
+    before = panels or {}
+    rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
+    tried = tried_of(audit, texts)
+    choices = choices_of(audit, texts)
+    judged = Judged(audit, tier, texts, rows, reviews, tried, choices, origin, earlier)
+    answers = tuple(map(answer_words, texts))
+    return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
+
+
+MOST_HEAD_WORDS = 590
+"""The most words of a head; marks and the heads of columns are printed beside it."""
+
+
+def head_of(judged: Judged) -> Head:
+    """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
+    for brevity in Brevity:
+        head = _head(judged, brevity)
+        if words_in(head) <= MOST_HEAD_WORDS:
+            break
+    return head
+
+
+class Brevity(IntEnum):
+    """What a head goes without, each with all before it."""
+
+    WHOLE = 0
+    FIGURES = 1
+    """Nouns of the numbers in the table of choices."""
+    QUESTIONS = 2
+    """Questions on which no answer hangs."""
+    OTHERS = 3
+    """In the table of choices, claims that are not the paper's own."""
+    COUNTS = 4
+    """Numbers in the table of choices."""
+    LINES = 5
+    """Where a claim's line has more than twenty words, exceptions in full."""
+
+
+def words_in(head: Head) -> int:
+    """Count the words of a head, our claims and those of the code left out."""
+    note = head.note
+    parts = [
+        *(head.title, head.byline, head.scale, head.runs, head.read, head.not_read, head.fold),
+        *head.verdict,
+        "" if note is None else f"{note.text} opinion of {note.by}, {note.as_of}",
+        *(f"{line.mark} {line.title} {line.text}" for line in head.own),
+        *(f"{row.words} {row.value} → {listed(row.others)} {row.scale}" for row in head.choices),
+        *(effect.text for choice in head.choices for effect in choice.effects),
+        head.questions_title,
+        *(question.text for question in head.questions),
+        head.ours,
+    ]
+    return sum(len(part.split()) for part in parts)
+
+
+def _head(judged: Judged, brevity: Brevity) -> Head:
+    paper = judged.audit.paper
+    names = ", ".join(name.split()[-1] for name in paper.authors)
+    most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
+    lines = [
+        line_of(text, judged.by_claim[text.answer.id], most) for text in in_order(judged.texts)
+    ]
+    look_first = " (look in the paper first)" if paper.not_read else ""
+    short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
+    return Head(
+        title=paper.title,
+        byline=" · ".join(filter(None, (names, paper.published))),
+        link=f"https://arxiv.org/abs/{paper.arxiv}" if paper.arxiv else "",
+        code=paper.code or "",
+        scale=scale_words(judged),
+        runs=_runs_words(judged.own),
+        read=listed(paper.read),
+        not_read=listed(paper.not_read),
+        verdict=tuple(_verdict(judged)),
+        note=note_of(judged.reviews, judged.answers_digest),
+        counts=_counts(judged.texts),
+        claims=tuple(lines),
+        choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short),
+        questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
+        questions_title=f"Questions to the authors{look_first}",
+        ours=" ".join(_ours(judged)),
+        documented=documented_in(judged.audit, judged.reviews),
+        measured_by="" if judged.origin is None else judged.origin.who,
+        no_guess_varied=_has_guesses(judged) and not any(value.cells for value in judged.tried),
+        fold=_fold(judged.texts),
+    )
+
+
+def _of_whom(judged: Judged, *, own_alone: bool) -> list[ChoiceRow]:
+    """The choices; with what becomes of the paper's own claims alone, if that is enough."""
+    own = {text.answer.id for text in judged.own}
+    rows = []
+    for row in judged.choices:
+        kept = tuple(effect for effect in row.effects if effect.claim in own or not own_alone)
+        rows += [row.model_copy(update={"effects": kept})] if kept else []
+    return rows
+
+
+def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
+    """Return how many variables the card and the reviewers find documented."""
+    documented = documentation_of(audit, reviews)
+    return DocumentedCounts(
+        card=documented.card, by_reviewers=documented.by_reviewers, of=documented.of
+    )
+
+
+def _has_guesses(judged: Judged) -> bool:
+    return any(value.guess for value in judged.tried)
+
+
+def scale_words(judged: Judged) -> str:
+    """Return the scale of the records."""
+    if judged.tier == "paper":
+        return "the paper's own scale" if judged.origin is None else "scale as measured"
+    if judged.scale == "paper":
+        return f"the paper's own scale, seeds drawn with '{judged.tier.partition('-')[2]}'"
+    return "reduced scale" if judged.tier == "quick" else "smoke: nothing is judged"
+
+
+def _runs_words(claims: Sequence[ClaimText]) -> str:
+    counts = sorted({claim.base.n for claim in claims if claim.base.n})
+    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
+    return f"{runs} runs a claim" if runs else ""
+
+
+def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
+    """Return the note of a scorecard with these answers, by their digest."""
+    note = reviews.note
+    if note is None:
+        return None
+    stale = note.answers != answers
+    return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
+
+
+def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
+    found: dict[str, Counter[Outcome]] = {}
+    for text in texts:
+        whose = whose_of(text.claim)
+        found.setdefault(whose, Counter())[text.answer.outcome] += 1
+    others = found.get("code", Counter()) + found.get("derived", Counter())
+    return HeadCounts(
+        paper=_in_enum_order(found.get("paper", Counter())),
+        others=_in_enum_order(others),
+        questions=_in_enum_order(found.get("ours", Counter())),
+    )
+
+
+def _in_enum_order(counts: Counter[Outcome]) -> dict[Outcome, int]:
+    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+
+
+# --- the verdict ----------------------------------------------------------------------------------
+
+_HOLDS: Mapping[Outcome, tuple[str, str]] = {
+    Outcome.SUPPORTED: ("holds", "hold"),
+    Outcome.PARTLY_SUPPORTED: ("holds in part", "hold in part"),
+    Outcome.DEPENDS: ("depends on {choice}", "depend on {choice}"),
+    Outcome.NOT_SUPPORTED: ("does not hold", "do not hold"),
+    Outcome.UNINFORMATIVE: ("tells nothing", "tell nothing"),
+    Outcome.UNDECIDED: ("is open", "are open"),
+    Outcome.NOT_TESTED: ("was not tested", "were not tested"),
+    Outcome.ERROR: ("has no answer, since runs crashed", "have no answer, since runs crashed"),
+}
+"""What is said of one claim, and of several, in the order of the second sentence."""
+
+
+def _verdict(judged: Judged) -> Iterator[str]:
+    claims = judged.own
+    if judged.tier == "smoke":
+        yield _smoke(judged.texts)
+        return
+    if not judged.texts:
+        yield "No claim of this paper is judged; its documentation is."
+        return
+    if not claims:
+        yield "No claim of the paper's own is judged."
+        return
+    main = [claim for claim in claims if claim.claim.main]
+    if main:
+        yield f"{_main(main)}."
+    others = [claim for claim in claims if not claim.claim.main]
+    if others:
+        yield f"{_others(others, bool(main))}."
+
+
+def _smoke(texts: Sequence[ClaimText]) -> str:
+    if failed := sum(bool(text.base.crashed) for text in texts):
+        return f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
+    return "The smoke tier shows that every experiment runs; it judges nothing."
+
+
+def _main(main: Sequence[ClaimText]) -> str:
+    """The main claim with its k of n; several, each with its own."""
+    said = [_ended(claim) for claim in main]
+    if len(main) == 1:
+        return f"The main claim {said[0]}: {main[0].claim.short}"
+    outcomes = {claim.answer.outcome for claim in main}
+    if len(outcomes) > 1 or Outcome.DEPENDS in outcomes:
+        each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
+        return f"Of {len(main)} main claims, {listed(each)}"
+    both = "Both" if len(main) == 2 else f"All {len(main)}"
+    verb = _HOLDS[outcomes.pop()]
+    each = [
+        f"{claim.claim.short}{words.removeprefix(verb[0])}"
+        for claim, words in zip(main, said, strict=True)
+    ]
+    return f"{both} main claims {verb[1]}: {'; '.join(each)}"
+
+
+def _ended(claim: ClaimText) -> str:
+    """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
+    cores = cores_of(claim)
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return next(core for core in reversed(cores) if core.startswith("holds"))
+    others = other_readings(claim).items()
+    more = [
+        f"{how.replace('near', 'near our bound')} {', and '.join(values)}" for how, values in others
+    ]
+    return ", ".join([_HOLDS[claim.answer.outcome][0], cores[-1], *more])
+
+
+def _others(others: Sequence[ClaimText], after_main: bool) -> str:
+    """What does not plainly hold: the only claim that depends in full, the rest counted."""
+    groups: dict[Outcome, list[ClaimText]] = {}
+    for outcome in _HOLDS:
+        if same := [claim for claim in others if claim.answer.outcome is outcome]:
+            groups[outcome] = same
+    named = ""
+    for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
+        if len(groups.get(outcome, ())) == 1 and not named:
+            (claim,) = groups.pop(outcome)
+            named = f"“{capital(claim.claim.short)}” {_ended(claim)}"
+    more = " more" if after_main else ""
+    parts: list[str] = []
+    for outcome, same in groups.items():
+        verb = _HOLDS[outcome][len(same) > 1].format(choice=_hangs_on(same))
+        parts.append(f"{len(same)}{'' if parts else more} {verb}")
+    return "; ".join(filter(None, (named, listed(parts))))
+
+
+def _hangs_on(claims: Sequence[ClaimText]) -> str:
+    """The settings on which claims depend, and whether we guessed them."""
+    names: dict[str, None] = {}
+    for claim in claims:
+        guessed = any(isinstance(side, AlternativeAnswer) for side in claim.answer.sides or ())
+        for side in claim.answer.sides or ():
+            if side.varied is not None:
+                name = claim.setting(side.varied.setting)
+                names[f"{name} (a guess)" if guessed else name] = None
+    return listed(list(names))
+
+
+# --- questions, and what is ours ------------------------------------------------------------------
+
+
+def _questions(judged: Judged, *, every: bool) -> Iterator[HeadQuestion]:
+    """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
+
+    Values that the paper itself states are two experiments, and no question.
+    """
+    settings = dict(_settings(judged.audit))
+    told: set[str] = set()
+    for choice in judged.choices:
+        setting = settings[choice.setting]
+        text = setting.ask or _question(choice)
+        if text in told or setting.ours or _states_both(setting):
+            continue
+        told.add(text)
+        evidence = [effect.text for effect in choice.effects]
+        evidence += [
+            f"{finding.statement} ({listed(finding.sources)})"
+            for finding in judged.audit.findings
+            if choice.setting in finding.settings
+        ]
+        yield HeadQuestion(text=text, evidence=tuple(evidence))
+    for setting in settings.values() if every else ():
+        if setting.ask and setting.ask not in told:
+            told.add(setting.ask)
+            yield HeadQuestion(text=setting.ask)
+
+
+def _settings(audit: Audit) -> Iterator[tuple[str, Setting]]:
+    """Every setting by its name; `experiment.setting` for an experiment's own."""
+    yield from audit.settings.items()
+    for name, experiment in audit.experiments.items():
+        yield from ((f"{name}.{own}", setting) for own, setting in experiment.settings.items())
+
+
+def _states_both(setting: Setting) -> bool:
+    sources = {setting.source, *(reading.source for reading in setting.readings)}
+    return bool(setting.readings) and sources == {Source.PAPER}
+
+
+def _question(choice: ChoiceRow) -> str:
+    if choice.guess:
+        return f"{capital(choice.words)}? We took {choice.value.removesuffix(' (our guess)')}."
+    return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
+
+
+def _fold(texts: Sequence[ClaimText]) -> str:
+    """How many claims stand apart, by whose they are and how they ended."""
+    names = {
+        "code": "claim of the code alone",
+        "derived": "claim that we derived",
+        "ours": "question of ours",
+    }
+    parts = []
+    for whose, noun in names.items():
+        same = [text for text in texts if whose_of(text.claim) == whose]
+        outcomes = Counter(text.answer.outcome for text in same)
+        ended = [
+            f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"
+            for outcome, verbs in _HOLDS.items()
+            if outcomes[outcome]
+        ]
+        first, _, rest = noun.partition(" ")
+        plural = f"{first}s {rest}".strip() if len(same) > 1 else noun
+        if same:
+            parts.append(f"{len(same)} {plural}: {listed(ended)}")
+    return f"Apart: {'; '.join(parts)}." if parts else ""
+
+
+def _ours(judged: Judged) -> Iterator[str]:
+    known = ", set with earlier results known" if judged.earlier else ""
+    if bounds := _bounds(judged.texts):
+        yield f"Bounds{known}; {bounds}."
+    if counts := [*_made_by_us(judged)]:
+        yield f"{capital(', '.join(counts))}."
+
+
+def _bounds(claims: Sequence[ClaimText]) -> str:
+    """Whose answers another bound of ours would change."""
+    ours = [
+        claim
+        for claim in claims
+        if any(estimate.limit.origin is Provenance.OURS for estimate in claim.base.estimates)
+    ]
+    turned = [
+        claim
+        for claim in ours
+        if any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
+        or any(reading.answer is Answer.NEAR for reading in claim.answer.stated)
+    ]
+    if not ours:
+        return ""
+    if not turned:
+        return "half or twice as wide, they change no answer"
+    names = several([claim.name.replace("-", " ") for claim in turned], MOST_NAMES)
+    return f"half or twice as wide, they would change {names}"
+
+
+def _made_by_us(judged: Judged) -> Iterator[str]:
+    levels = {
+        f"{text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
+        for text in judged.texts
+        if text.claim.grade is not None and text.claim.grade.origin == "ours"
+    }
+    if levels:
+        yield f"judged at {listed(sorted(levels))}"
+    guesses: dict[str, bool] = {}
+    for value in judged.tried:
+        if value.guess:
+            guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
+    if guesses:
+        yield f"{counted(len(guesses), 'setting')} guessed, {sum(guesses.values())} varied"
+    if recalled := sum(text.claim.wording == "recalled" for text in judged.texts):
+        yield f"{counted(recalled, 'claim')} worded from memory"
+    if left := len(judged.audit.not_audited):
+        yield f"{counted(left, 'claim')} left out"
+
+
+def _in_order(places: Sequence[Coordinate]) -> list[Coordinate]:
+    return sorted(places, key=lambda place: (isinstance(place, str), place))

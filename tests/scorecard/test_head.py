@@ -1,0 +1,222 @@
+"""The head: a verdict, a line a claim, the choices that matter, and what to ask."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from factories import make_audit, make_record
+from miniatures import aligns, audit_data, claim, setting
+from reproaudit.audit.review import Note, Reviews
+from reproaudit.cell import Cell
+from reproaudit.formats.scorecard import ClaimLine, Scorecard
+from reproaudit.formats.verdict import Outcome
+from reproaudit.records import Record
+from reproaudit.scorecard.answers import with_reviews
+from reproaudit.scorecard.files import read_scorecard
+from reproaudit.scorecard.lines import MOST_LINE_WORDS
+from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, words_in
+from scorecard.test_rows import one_claim, scorecard
+
+ROOT = Path(__file__).parents[2]
+PAPERS = sorted((ROOT / "reports" / "paper").glob("*/scorecard.json"))
+
+
+def line(card: Scorecard, name: str = "shown") -> ClaimLine:
+    return next(one for one in card.head.claims if one.name == name)
+
+
+def with_readings(*readings: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """The audit's settings, of which `level` has other sources."""
+    level = setting(0.02, readings=list(readings), **fields)
+    return {"settings": {**audit_data()["settings"], "level": level}}
+
+
+CODE = {"value": 0.5, "source": "authors_code", "locator": "Line 1"}
+
+
+# --- lines ----------------------------------------------------------------------------------------
+
+
+def test_what_depends_says_first_what_holds_and_names_every_source() -> None:
+    also = [{"source": "card", "locator": "row Setup"}]
+    card = scorecard(one_claim(readings=["level"], audit=with_readings(CODE, also_at=also)))
+    assert line(card).outcome is Outcome.DEPENDS
+    assert line(card).text == (
+        "holds with level 0.02 (paper, card), 6 of 6; not with level 0.5 (code), 0 of 6"
+    )
+    assert line(card).level is None, "it has no certainty"
+    (answer,) = card.answers
+    assert answer.certainty == ()
+    assert answer.runs == "6 of 6 with level 0.02, 0 of 6 with level 0.5"
+    (choice,) = card.head.choices
+    assert (choice.value, choice.others) == ("0.02 (paper, card)", ("0.5 (code)",))
+    (effect,) = choice.effects
+    assert (effect.yes, effect.n) == ((6, 0), (6, 6))
+    assert effect.text == "the distance vanishes: 6 → 0 of 6, distance 0.019 → 0.48"
+    (question,) = card.head.questions
+    assert question.text == "Level: 0.02 (paper, card) or 0.5 (code)?"
+
+
+def test_of_a_guess_a_line_names_it_and_says_that_nobody_states_it() -> None:
+    card = scorecard(one_claim(experiment="guessed"), _alternatives_at_the_paper_tier)
+    assert line(card).outcome is Outcome.DEPENDS
+    assert (
+        line(card).text == "holds as run, 6 of 6; not with level 0.3, which nobody states, 0 of 5"
+    )
+    (choice,) = card.head.choices
+    assert choice.guess
+    assert choice.value == "0.05 (our guess)"
+
+
+def _alternatives_at_the_paper_tier(cell: Cell) -> Record:
+    return make_record(cell)
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        ({"ask": "Is 0.02 a misprint?"}, ["Is 0.02 a misprint?"]),
+        ({"ours": True}, []),
+        ({}, ["Level: 0.02 (paper) or 0.5 (code)?"]),
+    ],
+)
+def test_a_question_is_in_the_words_of_the_audit(change: dict[str, Any], asked: list[str]) -> None:
+    card = scorecard(one_claim(readings=["level"], audit=with_readings(CODE, **change)))
+    assert [question.text for question in card.head.questions] == asked
+
+
+def test_two_experiments_of_the_paper_are_no_question() -> None:
+    both = {**CODE, "source": "paper"}
+    card = scorecard(one_claim(readings=["level"], audit=with_readings(both)))
+    assert card.head.choices
+    assert not card.head.questions
+
+
+def test_an_excused_reading_is_no_question() -> None:
+    excused = {**CODE, "value": 0.03, "excused": "It cannot matter."}
+    card = scorecard(one_claim(readings=["level"], audit=with_readings(excused)))
+    assert not card.head.questions
+    assert not card.head.choices
+
+
+# --- counts and order -----------------------------------------------------------------------------
+
+
+def four_claims() -> Scorecard:
+    claims = [
+        claim("mini", "held"),
+        claim("mini", "main", main=True),
+        claim("mini", "missed", headline=[aligns(0.002)]),
+        claim("mini", "coded", whose="code"),
+        claim("mini", "derived", whose="derived", headline=[aligns(0.002)]),
+        claim("mini", "asked", ours=True),
+    ]
+    return scorecard(make_audit(claims=claims))
+
+
+def test_the_verdict_counts_the_papers_own_claims() -> None:
+    card = four_claims()
+    counts = card.head.counts
+    assert sum(counts.paper.values()) == len(card.head.own) == len(card.of_paper) == 3
+    assert counts.others == {Outcome.SUPPORTED: 1, counts_outcome(card, "derived"): 1}
+    assert counts.questions == {Outcome.SUPPORTED: 1}
+    first, second = card.head.verdict
+    assert first == "The main claim holds, 6 of 6: the distance vanishes."
+    assert second.endswith("1 more holds.")
+    assert card.head.fold.startswith("Apart: 1 claim of the code alone: 1 holds; 1 claim that we")
+
+
+def counts_outcome(card: Scorecard, name: str) -> Outcome:
+    return line(card, name).outcome
+
+
+def test_the_main_claim_stands_first_then_what_does_not_hold() -> None:
+    names = [one.name for one in four_claims().head.claims]
+    assert names == ["main", "missed", "held", "coded", "derived", "asked"]
+
+
+def test_several_main_claims_are_joined() -> None:
+    claims = [claim("mini", name, main=True) for name in ("first", "second")]
+    card = scorecard(make_audit(claims=claims))
+    assert card.head.verdict == (
+        "Both main claims hold: the distance vanishes, 6 of 6; the distance vanishes, 6 of 6.",
+    )
+    claims[1]["headline"] = [aligns(0.002)]
+    card = scorecard(make_audit(claims=claims))
+    assert card.head.verdict[0].startswith(
+        "Of 2 main claims, “the distance vanishes” holds, 6 of 6"
+    )
+
+
+# --- what was tried -------------------------------------------------------------------------------
+
+
+def test_that_no_answer_changes_is_said_of_what_was_judged() -> None:
+    card = scorecard(one_claim(experiment="guessed"), _alternatives_at_the_paper_tier)
+    by_value = {tried.value: tried for tried in card.tried}
+    assert by_value["0.04"].text == "the same answer of 1 claim"
+    (cell,) = by_value["0.3"].cells
+    assert (cell.changes, cell.settled, cell.yes, cell.n) == (True, True, 0, 5)
+    assert "no" in by_value["0.3"].text
+
+    def without(cell: Cell) -> Record | None:
+        return None if cell.settings["level"] in (0.04, 0.3) else make_record(cell)
+
+    card = scorecard(one_claim(experiment="guessed"), without)
+    assert {tried.text for tried in card.tried} == {"not run"}
+
+
+def test_a_value_that_moves_no_number_changes_no_answer_by_construction() -> None:
+    guess = {"value": 0.0, "source": "assumption", "why": "So.", "alternatives": [1.0]}
+    settings = {**audit_data()["settings"], "pause": guess}
+    card = scorecard(one_claim(audit={"settings": settings}), _alternatives_at_the_paper_tier)
+    (tried,) = card.tried
+    assert tried.text == "no number of 1 claim changes"
+
+
+# --- the whole --------------------------------------------------------------------------------
+
+
+def test_todays_note_stands_in_the_head() -> None:
+    card = scorecard(one_claim())
+    assert card.head.note is None
+    note = Note(reviewer="A", text="Fine.", answers=card.answers_digest, as_of=date(2026, 1, 1))
+    told = with_reviews(card, Reviews(note=note))
+    assert told.head.note is not None
+    assert (told.head.note.text, told.head.note.stale) == ("Fine.", False)
+    other = Note(reviewer="A", text="Fine.", answers="0" * 32, as_of=date(2026, 1, 1))
+    told = with_reviews(card, Reviews(note=other))
+    assert told.head.note is not None
+    assert told.head.note.stale
+
+
+@pytest.mark.parametrize("file", PAPERS, ids=lambda file: file.parent.name)
+def test_the_heads_of_the_papers_are_short_and_name_every_claim_once(file: Path) -> None:
+    card = read_scorecard(file)
+    assert words_in(card.head) <= MOST_HEAD_WORDS
+    assert sorted(one.claim for one in card.head.claims) == sorted(one.id for one in card.claims)
+    for one in card.head.own:
+        assert len(f"{one.title} {one.text}".split()) <= MOST_LINE_WORDS, one
+    assert len(card.head.verdict) <= 2
+
+
+def test_a_reading_near_its_bound_is_said_with_its_number() -> None:
+    ours = {**aligns(0.1), "from": "ours", "why": "So."}
+    near = {**CODE, "value": 0.15}
+    card = scorecard(one_claim(readings=["level"], headline=[ours], audit=with_readings(near)))
+    assert line(card).outcome is Outcome.SUPPORTED
+    counts, _, reading = line(card).text.partition("; ")
+    assert counts == "6 of 6 with level 0.02 (paper)"
+    assert reading.startswith("near with level 0.15 (code), 0 of 6 (0.1")
+    assert card.head.ours.startswith("Bounds; half or twice as wide, they would change shown.")
+
+
+def test_what_failed_at_its_own_scale_is_said_with_its_number_and_bound() -> None:
+    missed = claim("mini", "shown", main=True, headline=[aligns(0.002)])
+    card = scorecard(make_audit(claims=[missed]))
+    assert line(card).text == "0 of 6: distance 0.021, 0.002 allowed"
+    assert card.head.verdict[0].startswith("The main claim does not hold, 0 of 6: ")
