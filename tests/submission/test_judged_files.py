@@ -16,7 +16,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs
-from reproaudit.service.judge import Judged, judge_logs
+from reproaudit.service.judge import Judged, judge_logs, write_template
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "tests" / "short" / "maxrl2026.yaml").read_text(encoding="utf-8")
@@ -307,6 +307,12 @@ def test_runs_of_a_stated_reading_are_judged_as_that(tmp_path: Path) -> None:
     assert (reading.name, reading.yes, reading.n) == ("epochs=150", 5, 5)
     assert str(answer.outcome) == "depends"
     assert "not run with another" not in answer.model_dump_json()
+
+
+def test_a_template_names_the_readings_that_may_be_handed_in(tmp_path: Path) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    write_template(load_audit(tmp_path / "tree.yaml"), tmp_path / "mine")
+    assert "settings: {epochs: 150}\n" in (tmp_path / "mine" / "manifest.yaml").read_text()
 
 
 def test_runs_of_an_alternative_to_a_guess_are_judged_as_that(tmp_path: Path) -> None:
