@@ -123,7 +123,7 @@ def _of_readings(audit: Audit, batches: Sequence[Batch]) -> Iterator[str]:
             for reading in setting.readings:
                 own = _yaml(plain_settings({name: reading.value, **reading.together})).strip()
                 if (name, reading.value) not in there:
-                    yield f"# Runs with what another source states may be added: settings: {{{own}}}\n"
+                    yield f"# Runs as another source has them may be added: settings: {{{own}}}\n"
 
 
 def _open_table(audit: Audit, batch: Batch, name: str) -> str:
