@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import Role
+from reproaudit.audit.arms import ARM_NAME, Role
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
@@ -427,7 +427,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
-    named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if asked.arms)
+    named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if ARM_NAME in asked.settings)
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
 
