@@ -15,7 +15,7 @@ from reproaudit.audit.seeds import rule
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.intake.importing import explained_logs
+from reproaudit.intake.importing import explained_logs, import_logs
 from reproaudit.service.judge import Judged, judge_logs, write_template
 
 ROOT = Path(__file__).parents[2]
@@ -431,6 +431,43 @@ def test_a_public_case_goes_well_within_a_small_mapping(tmp_path: Path, place: s
     card = judged_case(place, slug, mapping, tmp_path).scorecard
     answer = card.claims[0]
     assert (str(answer.outcome), answer.base.yes, answer.base.n) == (outcome, yes, count)
+
+
+CURVES = {
+    "01-tb-resume-overlap/plain": ("overlap: later", 0.936411),
+    "01-tb-resume-overlap/purge": ("", 0.936411),
+    "02-tb-add-scalars/runs": ("mapping: {val_accuracy: accuracy/val/accuracy}", 0.946968),
+    "03-padded-csv/logs": ("", 0.946968),
+    "04-header-repeated/logs": ("", 0.946968),
+    "05-lightning-tags/lightning_logs": ("", 0.946968),
+    "06-macos-zip/logs.zip": ("", 0.946968),
+    "07-yaml-1e-4/logs": ("", 0.946968),
+    "08-mlflow-no-step/mlruns": ("number: [steps]", 0.946968),
+    "09-mlflow3-models/mlruns": ("", 0.946968),
+    "11-sacred/runs": ("", 0.946968),
+    "12-hydra-multirun/multirun": ("", 0.946968),
+    "16-excel-german/utf16.csv": ("", 0.946968),
+    "16-excel-german/utf8bom.csv": ("", 0.946968),
+    "20-hf-eval-nan/out": ("mapping: {val_accuracy: eval_accuracy}", 0.946968),
+    "22-json-log-text-numbers/logs": ("", 0.946968),
+    "25-gz/logs": ("", 0.946968),
+    "27-wandb-history-csv/export": ("mapping: {val_accuracy: val.accuracy}", 0.946968),
+}
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize("place", CURVES)
+def test_a_curve_of_a_public_case_is_read_to_its_end(tmp_path: Path, place: str) -> None:
+    assert CASES is not None
+    mapping, end = CURVES[place]
+    (tmp_path / "mapping.yaml").write_text(mapping or "{}")
+    audit = load_audit(CASES / "fit2031.yaml")
+    logs = import_logs(audit, [CASES / place], tmp_path / "mapping.yaml")
+    own = logs.measured[0]
+    assert [*own.seeds] == [0, 1, 2, 3, 4]
+    steps, values = own.seeds[0]["val_accuracy"]
+    assert len(steps) == 10
+    assert end in [pytest.approx(value, abs=1e-6) for value in values[5:]]
 
 
 @pytest.mark.skipif(CASES is None, reason="the public cases are not there")
