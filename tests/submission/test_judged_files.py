@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -487,3 +488,33 @@ def test_a_refusal_offers_what_fits_the_data(
         judged_case(place, slug, mapping, tmp_path)
     assert way in str(error.value)
     assert never not in str(error.value)
+
+
+def ways_in(message: str) -> list[dict[str, Any]]:
+    """The lines of mapping that a refusal offers and that can be pasted as they are."""
+    written = re.findall(r"`([a-z_]+: [^`]*)`", message)
+    return [yaml.safe_load(way) for way in written if not re.search(r"…|ROLE|TAG|NAME", way)]
+
+
+def followed(
+    place: str, slug: str, mapping: dict[str, Any], tmp_path: Path, depth: int = 3
+) -> list[str]:
+    """The outcomes to which every offered line leads, and every line offered after it."""
+    try:
+        card = judged_case(place, slug, yaml.safe_dump(mapping), tmp_path).scorecard
+        return [str(card.claims[0].outcome)]
+    except AuditError as error:
+        ways = ways_in(str(error)) if depth else []
+    return [
+        outcome
+        for way in ways
+        for outcome in followed(place, slug, {**mapping, **way}, tmp_path, depth - 1)
+    ]
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize("place", GO_WELL)
+def test_no_line_that_is_offered_leads_to_a_wrong_answer(tmp_path: Path, place: str) -> None:
+    slug, _, outcome, _, _ = GO_WELL[place]
+    open_answers = {"undecided", "not tested"}
+    assert {*followed(place, slug, {}, tmp_path)} <= {outcome, *open_answers}
