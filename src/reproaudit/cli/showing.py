@@ -156,9 +156,10 @@ def _present_judged(
         write_brief_page(judged, page)
     from reproaudit.report.terminal import judged_lines
 
-    lines = [*judged_lines(judged.scorecard, columns())]
+    told = () if judged.logs is None else judged.logs.counted
+    lines = [*judged_lines(judged.scorecard, columns(), told)]
     if judged.logs is not None:
-        remarks = set(judged.scorecard.made.remarks) - set(judged.logs.counted)
+        remarks = set(judged.scorecard.made.remarks) - set(told)
         read = [line for line in judged.logs.lines if line not in remarks]
         lines = [*read, "", *lines]
     present(judged.data, lines, as_json, written=judged.written)
