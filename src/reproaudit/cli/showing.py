@@ -156,10 +156,10 @@ def _present_judged(
         write_brief_page(judged, page)
     from reproaudit.report.terminal import judged_lines
 
-    told = () if judged.logs is None else judged.logs.counted
-    lines = [*judged_lines(judged.scorecard, columns(), told)]
+    above = () if judged.logs is None else judged.logs.counted
+    lines = [*judged_lines(judged.scorecard, columns(), above)]
     if judged.logs is not None:
-        remarks = set(judged.scorecard.made.remarks) - set(told)
+        remarks = set(judged.scorecard.made.remarks) - set(above)
         read = [line for line in judged.logs.lines if line not in remarks]
         lines = [*read, "", *lines]
     present(judged.data, lines, as_json, written=judged.written)

@@ -18,19 +18,19 @@ from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
+from reproaudit.intake.labels import (
+    asked_of,
+    labelled_runs,
+    stated_of,
+    with_arms,
+    with_plain_tags,
+    with_readings,
+)
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import compare_settings, manifest_settings, place_runs
-from reproaudit.intake.telling import (
-    asked_of,
-    stated_of,
-    told_runs,
-    with_arms,
-    with_readings,
-    with_told_tags,
-)
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -100,13 +100,13 @@ def import_logs(
     tier = known_tier(written.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    mapping = with_told_tags(written, audit)
+    mapping = with_plain_tags(written, audit)
     request = Request(audit, tier, scope_of(audit, tier, claims), mapping)
     asked = asked_of(request, written)
     mapping = with_arms(mapping, asked)
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
-        given = told_runs(logged, asked, audit)
+        given = labelled_runs(logged, asked, audit)
         finished, unfinished = _finished(given, mapping)
         settings_of_runs = [*stated_of(finished, audit, mapping)]
         audit, alternatives = with_readings(audit, tier, settings_of_runs)
@@ -186,7 +186,7 @@ def _indented(line: str) -> str:
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
     written = _stated_mapping(audit, mapping_file, {})
-    mapping = with_told_tags(written, audit)
+    mapping = with_plain_tags(written, audit)
     tier = known_tier(mapping.tier or "paper")
     request = Request(audit, tier, scope_of(audit, tier, ()), mapping)
     asked = asked_of(request, written)
@@ -198,7 +198,7 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
             except AuditError as error:
                 lines += str(error).splitlines()
                 continue
-            for run in told_runs(runs, asked, audit):
+            for run in labelled_runs(runs, asked, audit):
                 lines += _explained(run, asked)
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
     return [_indented(line) for line in lines]

@@ -30,10 +30,10 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, sam
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.folders import FolderTables
+from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
-from reproaudit.intake.telling import axes_of, with_readings
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
 from reproaudit.logs.logged import (

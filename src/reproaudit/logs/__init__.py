@@ -1,6 +1,6 @@
 """Others' logs become measurements.
 
-`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`) takes a
+`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `trackio`, `tables`) takes a
 `LogSource` and returns `LoggedRun`s, which `joining` puts together. `rows` and `documents` read the
 text of tables (CSV and JSON), and `columns` gives each column its role, as the mapping says or by
 what `names` knows. `configurations` finds what a run was started with, and its seed; `mapping` is

@@ -34,7 +34,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import Table, TableRow
-from reproaudit.logs.spread import told_by, told_by_arm
+from reproaudit.logs.spread import label_by_arm, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
@@ -84,8 +84,10 @@ def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
     """Return the rows with a seed, wherever they stand, if something wanted is in them."""
     rows = list(_seeded((), tree))
     names = {name for above, row in rows for name in _names_in(above, row)}
-    wanted = any(asked.wants(name) or told_by_arm(name, asked) for name in names)
-    patterned = any(told_by(pattern, name, asked) for pattern in asked.patterns for name in names)
+    wanted = any(asked.wants(name) or label_by_arm(name, asked) for name in names)
+    patterned = any(
+        label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
+    )
     return rows if wanted or patterned else []
 
 

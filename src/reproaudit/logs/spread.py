@@ -22,7 +22,7 @@ COUNTED = ("seed", "step")
 _JOINTS = r"[./_ :|-]"
 
 
-class Told(NamedTuple):
+class RunLabel(NamedTuple):
     """What a column's or a file's name says: a quantity, and the run that it is of.
 
     Attributes:
@@ -41,7 +41,7 @@ def without_places(tag: str, places: Collection[str]) -> str:
     return PLACE.sub(lambda m: f"({m[1]})" if m[1] in places else m[0], tag)
 
 
-def told_by(pattern: str, text: str, asked: Asked) -> Told | None:
+def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
     """Return what a text says by a pattern with places; None if it does not match."""
     names = PLACE.findall(pattern)
     parts = [re.escape(part).replace(r"\*", ".*") for part in PLACE.split(pattern)[::2]]
@@ -60,8 +60,8 @@ def told_by(pattern: str, text: str, asked: Asked) -> Told | None:
             if values is None:
                 return None
             settings |= values
-    told = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
-    return Told(told, counts, settings)
+    quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
+    return RunLabel(quantity, counts, settings)
 
 
 def _known(asked: Asked, name: str, written: str) -> Mapping[str, SettingValue] | None:
@@ -81,7 +81,7 @@ def _same(known: str, written: str) -> bool:
     return known.lower().replace("-", "_") == written.strip().lower().replace("-", "_")
 
 
-def told_by_arm(column: str, asked: Asked) -> Told | None:
+def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
     """Return what a column with an arm's name in it holds; None if that is nothing wanted."""
     for arm, settings in asked.arms.items():
         named = re.escape(arm).replace("_", "[_-]")
@@ -95,40 +95,40 @@ def told_by_arm(column: str, asked: Asked) -> Told | None:
         else:
             rest = before or after or asked.only or ""
         if asked.wants(rest):
-            return Told(rest, {}, settings)
+            return RunLabel(rest, {}, settings)
     return None
 
 
 def spread(table: Table, asked: Asked) -> Table:
     """Return a table in which columns that tell runs apart have become rows."""
-    told: dict[str, Told] = {}
+    labels: dict[str, RunLabel] = {}
     for column in table.columns:
-        by_pattern = (told_by(pattern, column, asked) for pattern in asked.patterns)
-        named = next((each for each in by_pattern if each is not None), None)
+        by_pattern = (label_by_pattern(pattern, column, asked) for pattern in asked.patterns)
+        named = next((label for label in by_pattern if label is not None), None)
         if named is None and not asked.wants(column):
-            named = told_by_arm(column, asked)
+            named = label_by_arm(column, asked)
         if named is not None:
-            told[column] = named
-    if not told:
+            labels[column] = named
+    if not labels:
         return table
-    roles = {name: (name, "") for each in told.values() for name in each.counts}
-    for each in told.values():
-        roles |= {name: ("setting", name) for name in each.settings}
-    shared = [column for column in table.columns if column not in told and column not in roles]
-    names = dict.fromkeys(each.name for each in told.values())
-    rows = [(line, row) for line, cells in table.rows for row in _apart(cells, told, shared)]
+    roles = {name: (name, "") for label in labels.values() for name in label.counts}
+    for label in labels.values():
+        roles |= {name: ("setting", name) for name in label.settings}
+    shared = [column for column in table.columns if column not in labels and column not in roles]
+    names = dict.fromkeys(label.name for label in labels.values())
+    rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
     columns = tuple(dict.fromkeys((*shared, *roles, *names)))
     return replace(table, columns=columns, rows=rows, roles={**table.roles, **roles}, alone=False)
 
 
 def _apart(
-    cells: Mapping[str, Any], told: Mapping[str, Told], shared: list[str]
+    cells: Mapping[str, Any], labels: Mapping[str, RunLabel], shared: list[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows that a row holds side by side."""
     groups: dict[str, dict[str, Any]] = {}
     common = {column: cells[column] for column in shared if column in cells}
-    for column, each in told.items():
+    for column, label in labels.items():
         if column in cells:
-            own = {**each.settings, **each.counts}
-            groups.setdefault(repr(own), {**common, **own})[each.name] = cells[column]
+            own = {**label.settings, **label.counts}
+            groups.setdefault(repr(own), {**common, **own})[label.name] = cells[column]
     yield from groups.values() or [common]

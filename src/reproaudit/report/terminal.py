@@ -64,11 +64,11 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
 
 
 def judged_lines(
-    card: Scorecard, width: int = LINE_WIDTH, told: Collection[str] = ()
+    card: Scorecard, width: int = LINE_WIDTH, above: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield the lines of `judge`: the verdict, a line a claim, and what was not used.
 
-    `told` are remarks on the measurements that stand above already.
+    `above` are remarks on the measurements that stand above already.
     """
     yield from _wrapped(f"{card.head.title}. {' · '.join(meta(card))}", width)
     yield from _verdict(card, width)
@@ -76,7 +76,7 @@ def judged_lines(
     yield from _claims(card.head.claims, width)
     yield from _choices(card, width)
     yield from _unmet(card, width)
-    remarks = [remark for remark in card.made.remarks if remark not in told]
+    remarks = [remark for remark in card.made.remarks if remark not in above]
     if remarks:
         yield ""
     for remark in remarks[:MOST_REMARKS]:

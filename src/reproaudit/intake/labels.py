@@ -21,7 +21,7 @@ from reproaudit.logs.configurations import alike, as_setting
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import STEP_IN_NAME, last_part
-from reproaudit.logs.spread import COUNTED, PLACE, Told, told_by, without_places
+from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)
 """What a tag or a file's name may tell, besides settings."""
@@ -66,16 +66,16 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
     )
 
 
-def with_told_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
+def with_plain_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
     """Return a mapping whose tags are called as the columns are once they are told apart."""
     settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
     places = {*NAMED, *settings} - axes_of(audit)
-    told = {}
+    plain = {}
     for name, quantity in mapping.mapping.items():
         tag = quantity.tag and without_places(quantity.tag, places)
         let = {short: without_places(each, places) for short, each in quantity.let.items()}
-        told[name] = quantity.model_copy(update={"tag": tag, "let": let})
-    return mapping.model_copy(update={"mapping": told})
+        plain[name] = quantity.model_copy(update={"tag": tag, "let": let})
+    return mapping.model_copy(update={"mapping": plain})
 
 
 def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
@@ -135,37 +135,37 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 # --- the names of runs ----------------------------------------------------------------------------
 
 
-def told_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
+def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
     """Return the runs with what their names tell; those that are points of one run are joined."""
-    named = [_told_by_name(run, asked) for run in runs]
+    named = [_labelled_by_name(run, asked) for run in runs]
     if _is_named(audit):
         named = [(_in_arm(run, asked), step) for run, step in named]
     return _joined_by_step(named, asked)
 
 
-def _told_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
+def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
     """Return a run with what the mapping reads from its name, and its step."""
-    told = None if asked.names is None else _matched(asked.names, run.name, asked)
-    if told is None:
-        found = [*STEP_IN_NAME.finditer(run.name)]
+    label = None if asked.names is None else _matched(asked.names, run.name, asked)
+    if label is None:
+        steps = [*STEP_IN_NAME.finditer(run.name)]
         single = all(
             curve.steps is None and curve.values.size <= 1
             for at in run.curves.values()
             for curve in at.values()
         )
-        guessed = len(found) == 1 and single and asked.series and asked.names is None
-        return run, int(found[0].group(1)) if guessed else None
-    config = {**run.config, **told.settings}
-    if "seed" in told.counts:
-        run = replace(run, seed=told.counts["seed"], seed_of="its name")
-    return replace(run, config=config), told.counts.get("step")
+        guessed = len(steps) == 1 and single and asked.series and asked.names is None
+        return run, int(steps[0].group(1)) if guessed else None
+    config = {**run.config, **label.settings}
+    if "seed" in label.counts:
+        run = replace(run, seed=label.counts["seed"], seed_of="its name")
+    return replace(run, config=config), label.counts.get("step")
 
 
-def _matched(pattern: str, name: str, asked: Asked) -> Told | None:
+def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
     """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
     depth = pattern.count("/") + 1
     tail = "/".join(name.split("/")[-depth:])
-    return told_by(pattern, tail, asked) or told_by(f"*{pattern}*", tail, asked)
+    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
 
 
 def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
@@ -196,17 +196,17 @@ def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked)
     for index, (run, step) in enumerate(named):
         key: object = index
         if step is not None:
-            told = {name: run.config[name] for name in asked.settings & run.config.keys()}
-            key = (_without_number(run.name, step), run.seed, repr(told))
+            stated = {name: run.config[name] for name in asked.settings & run.config.keys()}
+            key = (_without_number(run.name, step), run.seed, repr(stated))
         groups.setdefault(key, []).append((step or 0, run))
-    return [_one_run(sorted(group, key=lambda each: each[0])) for group in groups.values()]
+    return [_whole_run(sorted(group, key=lambda each: each[0])) for group in groups.values()]
 
 
 def _without_number(name: str, step: int) -> str:
     return re.sub(rf"(?<!\d)0*{step}(?!\d)", "*", name)
 
 
-def _one_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
+def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
     (step, first), *others = parts
     if not others:
         return first
