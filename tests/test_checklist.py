@@ -154,6 +154,14 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
     ("text", "complaint"),
     [
         ("", "checklist.tex: found no question such as"),
+        (
+            "\\question{All source code is in an appendix}{(yes/partial/no)}\nno",
+            "checklist.tex: found AAAI's checklist",
+        ),
+        (
+            "The Machine Learning Reproducibility Checklist (v2.0)\n* [x] Training code.",
+            "checklist.tex: found the ML checklist",
+        ),
         ("\\item Claims\n\\answerYes{}", "checklist.tex: found no question such as"),
         (
             "% \\item {\\bf Claims} \\answerYes{}",

@@ -79,8 +79,8 @@ def test_from_template_to_exit_code(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "either --measurements DIR or --template DIR"),
-        (("--measurements", "a", "--template", "b"), "either --measurements DIR or --template"),
+        ((), "FILE…, --measurements DIR or --template DIR"),
+        (("--measurements", "a", "--template", "b"), "FILE…, --measurements DIR or --template"),
         (("--measurements", "a", "--tier", "quick"), "--tier goes with --template"),
         (("--template", "new", "--claim", "soudry2018.norn"), "no claim 'soudry2018.norn'"),
     ],

@@ -14,6 +14,8 @@ from reproaudit.audit.model import Audit, Claim, NamedArm, Setting, StartBound, 
 from reproaudit.cell import SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
 
+ARM_NAME = "arm"
+"""The setting by which arms differ where an audit has nothing but their names."""
 OWN = "own"
 """The name of a claim's own arm."""
 

@@ -225,6 +225,13 @@ _REFERENCE = re.compile(
 )
 
 
+_OTHER_FORMS = (
+    (re.compile(r"\\question\s*\{[^{}]*\}\s*\{\(?\s*yes\b", re.I), "AAAI's checklist"),
+    (re.compile(r"Machine Learning Reproducibility Checklist", re.I), "the ML checklist (v2.0)"),
+)
+"""Checklists whose questions are others than NeurIPS's, and what they are called."""
+
+
 def with_checklist(card: Card, path: Path) -> Card:
     """Return a card with the authors' answers in the checklist of a file.
 
@@ -233,6 +240,12 @@ def with_checklist(card: Card, path: Path) -> Card:
             a question with two answers.
     """
     written = readable_text(path)
+    for form, called in _OTHER_FORMS:
+        if form.search(written):
+            raise CardError(
+                f"{path}: found {called}; expected the NeurIPS paper checklist, whose questions "
+                "are others. Write what it answers under 'variables' in the audit, by hand."
+            )
     text, line = _checklist_part(_COMMENT.sub(r"\1", written))
     numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
     text = _as_latex(text)

@@ -636,6 +636,9 @@ class Audit(StrictModel):
     """The numbers of runs of each tier; an experiment may have its own."""
     method: Name | None = None
     """What runs from elsewhere call the claims' own arm; left out, `own`."""
+    files: dict[str, Any] | None = Field(default=None, exclude=True)
+    """How results from elsewhere are read, as a mapping file says it: names of files, columns, tags
+    and settings. It is no part of the rule."""
     variables: tuple[Variable, ...] = ()
     """The reproducibility variables that somebody looked at, each once."""
     settings: dict[Name, Setting] = Field(default_factory=dict)

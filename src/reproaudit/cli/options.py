@@ -144,6 +144,14 @@ def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
 PaperName = Annotated[
     str, Argument(help="The paper's short name.", metavar="SLUG", autocompletion=known_slugs)
 ]
+PaperOrFile = Annotated[
+    str,
+    Argument(
+        help="The paper's short name, or its audit's YAML file.",
+        metavar="SLUG|AUDIT.yaml",
+        autocompletion=known_slugs,
+    ),
+]
 Slugs = Annotated[
     list[str] | None,
     Argument(help="Papers by short name.", metavar="SLUG…", autocompletion=known_slugs),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -11,6 +11,9 @@ from reproaudit.cli import options
 from reproaudit.cli.options import app, exit_code, open_workspace
 from reproaudit.cli.output import columns, present, say, settings_table, terminal
 from reproaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from reproaudit.service.judge import Judged
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -91,7 +94,12 @@ def diff(
 
 @app.command("judge")
 def judge_measurements(
-    slug: options.PaperName,
+    slug: options.PaperOrFile,
+    logs: Annotated[
+        list[Path] | None,
+        Argument(help="Results or logs: files, folders or archives.", metavar="[FILE…]"),
+    ] = None,
+    mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     measurements: Annotated[
         Path | None, Option(help="A folder with a manifest and its files.")
     ] = None,
@@ -102,17 +110,25 @@ def judge_measurements(
     tier: options.Tier = None,
     fail_on: options.FailOn = None,
     out: Annotated[Path | None, Option(help="Write the pages here, too.")] = None,
+    as_page: Annotated[
+        Path | None, Option("--as-page", help="Write a page of at most 60 lines, as Markdown.")
+    ] = None,
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
-    """Judge measurements made elsewhere by the same rules.
+    """Judge results, logs or measurements made elsewhere by the same rules.
 
-    They may be the authors' own logs or another framework's runs, and are marked as not ours. The
-    manifest is described in docs/measurements.md; --template writes one with empty tables.
+    FILE is whatever import reads (docs/import.md); nothing is written. They may be the authors' own
+    logs or another framework's runs, and are marked as not ours. A manifest is described in
+    docs/measurements.md; --template writes one with empty tables.
     """
     workspace = open_workspace(audits)
-    (paper,) = workspace.select([slug])
-    if template is not None and measurements is None:
+    path = Path(slug)
+    paper = workspace.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    if logs and measurements is None and template is None:
+        judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
+        return _present_judged(judged, fail_on, as_json, as_page)
+    if template is not None and measurements is None and not logs:
         files = workspace.template(paper, template, tier or "paper", claims or ())
         lines = (
             f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
@@ -120,14 +136,33 @@ def judge_measurements(
         )
         present([str(file) for file in files], lines, as_json)
         return 0
-    if measurements is None or template is not None:
-        raise UsageError("judge takes either --measurements DIR or --template DIR.")
+    if logs or measurements is None or template is not None:
+        raise UsageError("judge takes FILE…, --measurements DIR or --template DIR, one of them.")
+    if mapping is not None:
+        raise UsageError("--mapping goes with FILE…; measurements have a manifest.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
+    judged = workspace.judge(paper, measurements, claims, out=out)
+    return _present_judged(judged, fail_on, as_json, as_page)
+
+
+def _present_judged(
+    judged: Judged, fail_on: options.FailOn, as_json: bool, page: Path | None
+) -> int:
+    """Print what became of logs, if some were judged, and the answers; write a page, if asked."""
+    from reproaudit.service.judge import write_brief_page
+
+    if page is not None:
+        write_brief_page(judged, page)
     from reproaudit.report.terminal import judged_lines
 
-    judged = workspace.judge(paper, measurements, claims, out=out)
-    present(judged.data, judged_lines(judged.scorecard, columns()), as_json, written=judged.written)
+    above = () if judged.logs is None else judged.logs.counted
+    lines = [*judged_lines(judged.scorecard, columns(), above)]
+    if judged.logs is not None:
+        remarks = set(judged.scorecard.made.remarks) - set(above)
+        read = [line for line in judged.logs.lines if line not in remarks]
+        lines = [*read, "", *lines]
+    present(judged.data, lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 
@@ -137,12 +172,15 @@ def import_runs(
     logs: Annotated[
         list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
-    out: Annotated[Path, Option(help="The new folder, for judge.")],
+    out: Annotated[Path | None, Option(help="The new folder, for judge.")] = None,
     mapping: Annotated[Path | None, Option(help="What is which measurement; YAML.")] = None,
     claims: options.Claims = None,
     tier: options.Tier = None,
     who: Annotated[str | None, Option(help="Who submits them.")] = None,
     source: Annotated[str | None, Option(help="From where they are.")] = None,
+    explain: Annotated[
+        bool, Option("--explain", help="Write nothing: say what is seen in each file.")
+    ] = False,
     audits: options.Audits = None,
     as_json: options.Json = False,
 ) -> int:
@@ -154,6 +192,12 @@ def import_runs(
     """
     workspace = open_workspace(audits)
     (paper,) = workspace.select([slug])
+    if explain:
+        lines = workspace.explain(paper, logs, mapping)
+        present(lines, lines, as_json)
+        return 0
+    if out is None:
+        raise UsageError("import needs --out DIR, the new folder, or --explain.")
     imported = workspace.import_(
         paper,
         logs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -12,17 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import Role
+from reproaudit.audit.arms import ARM_NAME, Role
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import UsageError, did_you_mean
+from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
+from reproaudit.intake.labels import (
+    asked_of,
+    labelled_runs,
+    stated_of,
+    with_arms,
+    with_plain_tags,
+    with_readings,
+)
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
-from reproaudit.intake.roles import axes_of, compare_settings, manifest_settings, place_runs
+from reproaudit.intake.roles import compare_settings, manifest_settings, place_runs
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -35,9 +43,8 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, read_mapping
+from reproaudit.logs.mapping import MappingFile, mapping_of
 from reproaudit.records import Origin
-from reproaudit.stats.binomial import FEWEST_RUNS
 
 MOST_RULES = 4
 """Rules for runs that a sentence writes out."""
@@ -48,16 +55,22 @@ class ImportedLogs:
     """What became of logs.
 
     Attributes:
+        audit: the audit, with every stated reading that runs have.
+        counted: how many of the runs that were given are judged, and why not the others.
         measured: the measurements that were made of them.
         head: what their manifest says of all runs.
+        horizons: measurement -> the last step that every run has of it.
         ignored_runs: names of runs that nothing was made of.
         skipped: files that were not read, each with the reason.
         settings: each setting that the audit has, beside what the logs state.
         lines: all of it in words.
     """
 
+    audit: Audit
+    counted: Sequence[str]
     measured: Sequence[MeasuredRuns]
     head: Mapping[str, Any]
+    horizons: Mapping[str, int]
     ignored_runs: Sequence[str]
     skipped: Sequence[str]
     settings: Sequence[Mapping[str, Any]]
@@ -83,18 +96,24 @@ def import_logs(
         LogError: if the logs cannot be used.
         SpecError: listing what is wrong with the mapping, or with the logs.
     """
-    mapping = MappingFile() if mapping_file is None else read_mapping(mapping_file)
-    mapping = mapping.model_copy(
-        update={name: value for name, value in stated.items() if value is not None}
-    )
-    tier = known_tier(mapping.tier or "paper")
+    written = _stated_mapping(audit, mapping_file, stated)
+    tier = known_tier(written.tier or "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    request = Request(audit, scope_of(audit, tier, claims), mapping)
-    asked = _asked(request)
+    mapping = with_plain_tags(written, audit)
+    request = Request(audit, tier, scope_of(audit, tier, claims), mapping)
+    asked = asked_of(request, written)
+    mapping = with_arms(mapping, asked)
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
-        placed = place_runs(request, logged, _unlogged(request, asked, logged))
+        given = labelled_runs(logged, asked, audit)
+        finished, unfinished = _finished(given, mapping)
+        settings_of_runs = [*stated_of(finished, audit, mapping)]
+        audit, alternatives = with_readings(audit, tier, settings_of_runs)
+        scope = scope_of(audit, tier, claims)
+        scope = replace(scope, batches=(*scope.batches, *alternatives))
+        request = Request(audit, tier, scope, mapping)
+        placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
@@ -102,17 +121,61 @@ def import_logs(
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
-    ignored = sorted({run.name for run in logged} - {run.name for run in runs})
-    notes = [on_one_line(note, 5_000) for note in _notes(mapping, roles, ignored, skipped)]
+    ignored = sorted({run.name for run in finished} - {run.name for run in runs} - {*strays})
+    counted = [*_judged_of(given, runs, unfinished, strays)]
+    notes = [*counted, *_notes(written, roles, ignored, skipped)]
+    notes = [on_one_line(note, 5_000) for note in notes]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
+        audit=audit,
+        counted=[on_one_line(line, 5_000) for line in counted],
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
-        ignored_runs=ignored,
+        horizons=_horizons(roles),
+        ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
     )
+
+
+def _finished(
+    runs: Sequence[LoggedRun], mapping: MappingFile
+) -> tuple[list[LoggedRun], list[LoggedRun]]:
+    """Part the runs that count from those that crashed or still run, and of which no rule speaks.
+
+    Raises:
+        LogError: if none has finished.
+    """
+    finished: list[LoggedRun] = []
+    unfinished: list[LoggedRun] = []
+    for run in runs:
+        rule = mapping.rule(run.name)
+        is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
+        (finished if is_settled or not run.failed else unfinished).append(run)
+    if not finished and unfinished:
+        first = unfinished[0]
+        text = f"found no run that has finished ({'; '.join(first.not_whole)}); expected one."
+        raise LogError(first.name, f"{text} Hand in runs that have.")
+    return finished, unfinished
+
+
+def _judged_of(
+    given: Sequence[LoggedRun],
+    judged: Sequence[LoggedRun],
+    unfinished: Sequence[LoggedRun],
+    strays: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield how many of the runs that were given are judged, and why the others are not."""
+    if len(judged) < len(given):
+        yield f"{len(judged)} of {len(given)} runs given were judged."
+    if unfinished:
+        named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
+        yield f"Not finished, and left out: {some(named)}."
+    if strays:
+        named = [f"{_called(name)}" for name in strays]
+        settings = "; ".join(dict.fromkeys(strays.values()))
+        yield f"Of no arm of the audit ({settings}): {some(named)}."
 
 
 def _indented(line: str) -> str:
@@ -120,30 +183,64 @@ def _indented(line: str) -> str:
     return indent + on_one_line(line, 5_000)
 
 
-def _asked(request: Request) -> Asked:
-    audit = request.audit
-    mapping = request.mapping
-    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
-    measured = {n for experiment in audit.experiments for n in audit.measurements_of(experiment)}
-    _refuse_unknown("mapping", mapping.mapping, "measurement", measured)
-    _refuse_unknown("configuration", mapping.configuration, "setting", settings)
-    wanted = {name for each in request.scope.measurements.values() for name in each}
-    called = {name for name in mapping.configuration.values() if name}
-    return Asked(
-        axes=axes_of(audit),
-        settings=frozenset(settings - mapping.configuration.keys() | called),
-        wanted=frozenset[str]().union(*(mapping.quantity(name).tags for name in wanted)),
-        columns=mapping.columns,
-        numbered=frozenset(mapping.number),
-        overlap=mapping.overlap,
+def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
+    """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
+    written = _stated_mapping(audit, mapping_file, {})
+    mapping = with_plain_tags(written, audit)
+    tier = known_tier(mapping.tier or "paper")
+    request = Request(audit, tier, scope_of(audit, tier, ()), mapping)
+    asked = asked_of(request, written)
+    lines: list[str] = []
+    with scratch_folder() as scratch:
+        for path in logs:
+            try:
+                runs, skipped = find_runs([path], asked, scratch)
+            except AuditError as error:
+                lines += str(error).splitlines()
+                continue
+            for run in labelled_runs(runs, asked, audit):
+                lines += _explained(run, asked)
+            lines += [f"not read: {reason}" for reason in by_reason(skipped)]
+    return [_indented(line) for line in lines]
+
+
+def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
+    seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
+    yield f"{run.name}: {run.source}{seed}"
+    if run.columns:
+        yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
+    config = [f"{name} = {value!r}" for name, value in run.config.items()]
+    yield from (f"  {line}" for line in [f"settings: {', '.join(config)}"] if config)
+    wanted = [tag for tag in run.curves if asked.wants(tag)]
+    others = [tag for tag in run.curves if not asked.wants(tag)]
+    named = (("wanted", wanted), ("not used", others))
+    yield from (f"  {noun}: {', '.join(tags)}" for noun, tags in named if tags)
+    yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
+
+
+def _stated_mapping(
+    audit: Audit, file: Path | None, stated: Mapping[str, str | None]
+) -> MappingFile:
+    """Return the mapping of a file and the audit; what is stated beside it wins."""
+    mapping = mapping_of(audit, file)
+    _refuse_unknown_names(audit, mapping)
+    return mapping.model_copy(
+        update={name: value for name, value in stated.items() if value is not None}
     )
 
 
-def _refuse_unknown(part: str, names: Iterable[str], noun: str, known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
+def _refuse_unknown_names(audit: Audit, mapping: MappingFile) -> None:
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    measured = {n for experiment in audit.experiments for n in audit.measurements_of(experiment)}
+    parts = (
+        ("mapping", mapping.mapping, "measurement", measured),
+        ("configuration", mapping.configuration, "setting", settings),
+    )
+    for part, names, noun, known in parts:
+        for name in names:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise LogError(f"{part}: {name}", f"found an unknown {noun}. {hint}")
 
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
@@ -167,6 +264,15 @@ def _measured(role: _Role) -> MeasuredRuns:
     left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
+
+
+def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
+    ends: dict[str, list[int]] = {}
+    for role in roles:
+        for name, by_seed in role.measured.items():
+            steps = [max(curve.all_steps) for curve in by_seed.values() if curve.all_steps]
+            ends.setdefault(name, []).extend(steps)
+    return {name: min(steps) for name, steps in ends.items() if steps}
 
 
 @dataclass
@@ -274,7 +380,7 @@ def _doubts(
     if run.not_whole:
         yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
     elif (fault := _not_finite(measured.curve)) is not None:
-        yield fault, "; else leave the cell empty"
+        yield fault, None if _begins_so(measured.curve) else "; else leave the cell empty"
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
         yield where, "; else leave these rows out"
@@ -291,12 +397,22 @@ def _doubts(
         yield from ((gap, whole) for gap in gaps)
 
 
+def _begins_so(curve: Curve) -> bool:
+    """Tell whether a series has numbers that are not finite at its start alone."""
+    if curve.steps is None:
+        return False
+    values = np.ma.getdata(curve.values).reshape(len(curve.steps), -1)
+    finite = np.isfinite(values.sum(axis=1))
+    return bool(finite[-1] and (np.diff(finite.astype(int)) >= 0).all())
+
+
 def _not_finite(curve: Curve) -> str | None:
     wrong = np.argwhere(~np.isfinite(curve.values))
     if not len(wrong):
         return None
     where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-    return f"found {curve.values[tuple(wrong[0])]}{where}"
+    finite = "; it goes on in numbers, so leave the cells empty" if _begins_so(curve) else ""
+    return f"found {curve.values[tuple(wrong[0])]}{where}{finite}"
 
 
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
@@ -311,7 +427,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
-    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.")]
+    named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if ARM_NAME in asked.settings)
+    arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
+    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
 
 
 def _words(name: str) -> set[str]:
@@ -350,13 +468,7 @@ def _notes(
         yield f"Among the logs were not read: {'; '.join(by_reason(skipped))}."
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
-    for role in roles:
-        remarks: dict[str, list[str]] = {}
-        for placed in role.runs.values():
-            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
-                remarks.setdefault(sentence, []).append(str(placed.seed))
-        for sentence, seeds in remarks.items():
-            yield f"Seeds {some(seeds)} of {role_words(role.batch)}: {sentence}."
+    yield from _remarks(roles)
     if mapping.vary:
         yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
     if mapping.columns.step is not None:
@@ -364,6 +476,33 @@ def _notes(
     for name, quantity in mapping.mapping.items():
         if quantity.words != name:
             yield f"'{name}' was taken from the logs as {quantity.words}."
+
+
+def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
+    """Yield what was read otherwise than it is written, once where that is so of all runs."""
+    remarks: dict[str, dict[str, list[str]]] = {}
+    for role in roles:
+        for placed in role.runs.values():
+            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
+                seeds = remarks.setdefault(sentence, {}).setdefault(role_words(role.batch), [])
+                seeds.append(str(placed.seed))
+    count = sum(len(role.runs) for role in roles)
+    for sentence, by_role in remarks.items():
+        if len(roles) > 1 and sum(map(len, by_role.values())) == count:
+            yield f"All runs: {sentence}."
+            continue
+        for words, seeds in by_role.items():
+            yield f"Seeds {some(seeds)} of {words}: {sentence}."
+
+
+def _called(run: str) -> str:
+    """Return what tells a run from those beside it: what stands in parentheses, else its file."""
+    matched = re.search(r"\(([^()]*)\)$", run)
+    return matched.group(1) if matched else _within(run)
+
+
+def _state(run: LoggedRun) -> str:
+    return "; ".join(why.rpartition(" ")[2] for why in run.not_whole)
 
 
 def _within(run: str) -> str:
@@ -376,9 +515,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         which = role_words(role.batch)
         runs = [placed.run for placed in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
-        is_few = len(role.runs) < FEWEST_RUNS and not role.batch.overrides
-        few = f"; an answer needs at least {FEWEST_RUNS}" if is_few else ""
-        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}{few}"
+        yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}"
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():

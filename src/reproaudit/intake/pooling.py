@@ -10,11 +10,11 @@ from glob import escape
 from typing import Any
 
 from reproaudit.audit.faults import shown
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting
-from reproaudit.logs.logged import LogError, LoggedRun, of_columns
+from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.names import SEED_IN_NAME, is_own
 
@@ -27,6 +27,7 @@ class Request:
     """What an import is asked for."""
 
     audit: Audit
+    tier: TierName
     scope: Scope
     mapping: MappingFile
 
@@ -122,23 +123,35 @@ def _group(run: str) -> str:
 
 
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
+    """Return the fault of two runs of one role that differ in their settings, all of them."""
+    differing: dict[str, tuple[Any, Any]] = {}
     for key in sorted({*run.run.config, *other.run.config}):
         left, right = (each.run.config.get(key, "nothing") for each in (run, other))
         own = key not in run.names | other.names and is_own(key)
         varies = any(fnmatchcase(key, pattern) for pattern in request.mapping.vary)
-        if own or varies or alike(left, right):
-            continue
-        fitting = _fitting(request, batch.experiment, (left, right))
-        name = next((n for n in fitting if n not in {*run.stated, *other.stated}), None)
-        asked = f"If it is the audit's '{name}', write `configuration: {{{name}: {key}}}`; else say"
-        return LogError(
-            other.run.name,
-            f"found {key} = {repr(right)[:60]}, where '{run.run.name}', of the same "
-            f"{role_words(batch)}, has {repr(left)[:60]}; expected runs that differ in their seed "
-            f"alone. {asked if name else 'Say'} in the mapping's 'runs' what they are, or let it "
-            f"differ: `vary: [{key}]`.{of_columns(other.run.columns)}",
-        )
-    return None
+        if not (own or varies or alike(left, right)):
+            differing[key] = left, right
+    if not differing:
+        return None
+    listed = [f"{key} = {repr(right)[:60]}" for key, (_, right) in differing.items()]
+    against = [repr(left)[:60] for left, _ in differing.values()]
+    stated = {*run.stated, *other.stated}
+    fits = {
+        name: key
+        for key, values in differing.items()
+        for name in _fitting(request, batch.experiment, values)
+        if name not in stated
+    }
+    meant = ", ".join(f"{name}: {key}" for name, key in fits.items())
+    called = ("it is" if len(fits) == 1 else "they are") + f" the audit's '{some([*fits])}'"
+    asked = f"If {called}, write `configuration: {{{meant}}}`; else say"
+    return LogError(
+        other.run.name,
+        f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
+        f"{some(against)}; expected runs that differ in their seed alone. "
+        f"{asked if fits else 'Say'} in the mapping's 'runs' what they are, or let it differ: "
+        f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
+    )
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

@@ -30,10 +30,10 @@ from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, sam
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.folders import FolderTables
+from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
-from reproaudit.intake.roles import axes_of
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
 from reproaudit.logs.logged import (
@@ -157,10 +157,14 @@ def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Itera
 
 def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:
     """Tell the role of each run of a manifest; a SpecError lists everything that does not fit."""
+    known = audit.experiments
+    stated = [(run.experiment, run.settings) for run in manifest.runs if run.experiment in known]
+    audit, alternatives = with_readings(audit, manifest.tier, stated)
     reader = SubmissionReader(audit, manifest, placed)
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
-    for role, batch in plan(audit, reader.manifest.tier):  # the experiments come first
+    others = [(Role.ALTERNATIVE, batch) for batch in alternatives]
+    for role, batch in (*plan(audit, manifest.tier), *others):  # the experiments come first
         planned.setdefault(_key(audit, batch), (role, batch))
     seen = set()
     for index, run in enumerate(reader.manifest.runs):

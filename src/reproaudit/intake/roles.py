@@ -18,47 +18,66 @@ from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
 from reproaudit.logs.configurations import seed_of, stated_settings
-from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, gathered, raise_all
+from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all
 from reproaudit.logs.mapping import MappingFile, RunRule
-
-
-def axes_of(audit: Audit) -> frozenset[str]:
-    """Return the names of all axes of an audit's measurements."""
-    declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
-    declarations = (declaration for each in declared for declaration in each.values())
-    return frozenset(axis.name for each in declarations for axis in each.axes)
-
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 """Runs by role, the experiments first, then by seed."""
 
 
-def place_runs(request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]) -> Roles:
+class StrayError(LogError):
+    """A row of a table with settings that no arm has; `settings` are these in words."""
+
+    def __init__(self, place: str, text: str, settings: str) -> None:
+        super().__init__(place, text)
+        self.settings = settings
+
+
+def place_runs(
+    request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]
+) -> tuple[Roles, Mapping[str, str]]:
     """Give every run that is not ignored its role and seed.
+
+    Returns:
+        The roles, and the names of rows beside them whose settings no arm has, each with these.
 
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
     """
     _refuse_unmatched(runs, request.mapping)
     faults = list(faults)
+    strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
-        if not rule.ignore:
-            with gathered(faults):
-                placed.append(_placed(request, run, rule))
+        if rule.ignore:
+            continue
+        try:
+            placed.append(_placed(request, run, rule))
+        except StrayError as stray:
+            strays.append(stray)
+        except LogError as fault:
+            faults.append(fault)
+    if not placed:
+        faults += strays
     for batch, role in roles.items():
         own = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
         faults += pooled(request, batch, own)
-        for placed_run in sorted(own, key=lambda placed_run: placed_run.seed is None):
-            if placed_run.seed is None:
-                free = next(n for n in range(len(runs)) if n not in role)
-                run = replace(placed_run.run, remarks=(*placed_run.run.remarks, SEEDS_COUNTED))
-                placed_run = replace(placed_run, run=run, seed=free)
-            role[placed_run.seed or 0] = placed_run
+        _number(role, own)
     raise_all(faults)
-    return {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
+    filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
+    return filled, {stray.place: stray.settings for stray in strays}
+
+
+def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
+    """Add the runs of a role by seed; those without one are counted on from 0, in their order."""
+    for placed_run in sorted(runs, key=lambda placed_run: placed_run.seed is None):
+        if placed_run.seed is None:
+            free = next(n for n in range(len(runs)) if n not in role)
+            run = replace(placed_run.run, remarks=(*placed_run.run.remarks, SEEDS_COUNTED))
+            placed_run = replace(placed_run, run=run, seed=free)
+        role[placed_run.seed or 0] = placed_run
 
 
 def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, PlacedRun]:
@@ -112,9 +131,11 @@ def _batch(
     batches = request.batches(experiment)
     expected = " or ".join(map(role_words, batches))
     if rule.settings is not None:
-        wanted = canonical_settings(rule.settings)
+        own = request.audit.values_of(experiment, request.tier)
+        known = own.keys() >= rule.settings.keys()
+        wanted = canonical_settings({**own, **rule.settings})
         for batch in batches:
-            if canonical_settings(dict(batch.overrides)) == wanted:
+            if known and canonical_settings(batch.settings(request.audit)) == wanted:
                 return batch
         text = f"settings: found {rule.settings}; expected those of {expected}."
         raise LogError(f"runs: '{run.name}'", text)
@@ -128,7 +149,11 @@ def _batch(
     fault = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
     fault = f"found {fault} in its configuration, which neither the experiment nor a control has"
     way = "Say under 'settings' in the mapping's 'runs' what it is."
-    raise LogError(run.name, f"{fault}; expected {expected}. {way}")
+    text = f"{fault}; expected {expected}. {way}"
+    settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
+    if run.columns and settings:
+        raise StrayError(run.name, text, settings)
+    raise LogError(run.name, text)
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import csv
 import io
 import itertools
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,7 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
     for experiment in dict.fromkeys(batch.experiment for batch in scope.batches):
         for name, value in plain_settings(audit.values_of(experiment, tier)).items():
             manifest += f"#   {_yaml({f'{experiment}.{name}': value})}"
+    manifest += "".join(_of_readings(audit, scope.batches))
     manifest += "runs:\n"
     tables: dict[str, str] = {}
     for index, batch in enumerate(scope.batches):
@@ -112,6 +113,17 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
         for name in names:
             tables[file_of(run, index, name)] = _open_table(audit, batch, name)
     return {MANIFEST: manifest, **tables}
+
+
+def _of_readings(audit: Audit, batches: Sequence[Batch]) -> Iterator[str]:
+    """Yield a comment for each value that another source states, of which runs may be handed in."""
+    for experiment in dict.fromkeys(batch.experiment for batch in batches):
+        there = {override for batch in batches for override in batch.overrides}
+        for name, setting in audit.settings_of(experiment).items():
+            for reading in setting.readings:
+                own = _yaml(plain_settings({name: reading.value, **reading.together})).strip()
+                if (name, reading.value) not in there:
+                    yield f"# Runs as another source has them may be added: settings: {{{own}}}\n"
 
 
 def _open_table(audit: Audit, batch: Batch, name: str) -> str:

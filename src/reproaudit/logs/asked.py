@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from reproaudit.audit.model import Text
+from reproaudit.cell import SettingValue
 from reproaudit.declarations import StrictModel
 
 
@@ -51,6 +53,12 @@ class Asked:
         numbered: what logs leave out and is counted from 0: "seeds", "steps".
         overlap: which points hold where a curve goes back to an earlier step.
         plain: True of measurements that were handed in: no column is taken for a setting.
+        series: those of the wanted tags that are to have steps.
+        only: the tag of the only measurement, where there is one alone.
+        patterns: tags that have places for what tells runs apart, such as ``split{seed}_score``.
+        arms: the settings of each arm, by its name in logs.
+        values: the values that the audit has of each setting, in its arms among them.
+        names: where in the names of files it stands what tells runs apart.
     """
 
     axes: frozenset[str] = frozenset()
@@ -60,9 +68,21 @@ class Asked:
     numbered: frozenset[str] = frozenset()
     overlap: Literal["earlier", "later"] | None = None
     plain: bool = False
+    series: frozenset[str] = frozenset()
+    only: str | None = None
+    patterns: tuple[str, ...] = ()
+    arms: Mapping[str, Mapping[str, SettingValue]] = field(default_factory=dict)
+    values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
+    names: str | None = None
 
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""
-        return tag in self.wanted or any(
-            "*" in wanted and fnmatchcase(tag, wanted) for wanted in self.wanted
-        )
+        return _is_among(tag, self.wanted)
+
+    def wants_course(self, tag: str) -> bool:
+        """Return True if a series is made of this tag."""
+        return _is_among(tag, self.series)
+
+
+def _is_among(tag: str, wanted: frozenset[str]) -> bool:
+    return tag in wanted or any("*" in each and fnmatchcase(tag, each) for each in wanted)

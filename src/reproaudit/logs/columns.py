@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from reproaudit.errors import did_you_mean
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
+    CLOCK,
     RUN_NAMES,
     SEED_LIKE,
     SEED_NAMES,
@@ -18,11 +21,14 @@ from reproaudit.logs.names import (
     TAG_NAMES,
     UNUSED_NAMES,
     is_own,
+    last_part,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
+FEWEST_ALIKE = 3
+"""Columns that differ in a number alone, from which this may be that of their seeds."""
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
-_PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
+PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
 
 
@@ -55,9 +61,12 @@ class TableForm:
 
     @cached_property
     def words(self) -> Mapping[str, str]:
-        """The role of each column in words."""
-        roles = self.roles.items()
-        return {c: f"axis {name}" if role == "axis" else role for c, (role, name) in roles if c}
+        """The role of each column in words, with its name there where that is another."""
+        return {
+            column: f"{role} {name}" if role == "axis" or name not in ("", column) else role
+            for column, (role, name) in self.roles.items()
+            if column
+        }
 
 
 def form_of(source: LogSource, table: Table) -> TableForm:
@@ -66,6 +75,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     columns = table.columns
     stated = asked.columns.stated()
     roles = {column: (role, name) for role, name, column in reversed(stated) if column in columns}
+    roles |= table.roles
     roles |= {axis: ("axis", axis) for axis in columns if axis in asked.axes and axis not in roles}
     lower = {column.lower(): column for column in reversed(columns) if column not in roles}
     known = {role for role, _ in roles.values()}
@@ -80,20 +90,22 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     value = lower.get("value")
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
-    first(SEED_NAMES, "seed")
+    if first(SEED_NAMES, "seed") is None and "seed" not in known:
+        below = [column for column in columns if column not in roles and _is_seed(column)]
+        roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
         status = first(("status", "state"), "status")
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}
     elif value is not None:
-        roles[value] = ("measurement", _stem(source))
+        roles[value] = ("measurement", value if asked.wants(value) else _stem(source))
     form = TableForm(roles)
     roles = dict(roles)
     for column in columns:
         if column not in roles:
             roles[column] = (_role(column, source, table, form), column.removeprefix("metrics."))
-    likely = () if form.column("seed") else (c for c in columns if _is_like_seeds(c, table))
+    likely = [] if form.column("seed") else [c for c in columns if _is_like_seeds(c, table)]
     whole = TableForm({column: roles[column] for column in columns}, next(iter(likely), None))
     if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
@@ -104,11 +116,31 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     return whole
 
 
+def stem_of(path: Path) -> str:
+    """Return the name of a file without its endings."""
+    return path.name.removesuffix(".gz").rpartition(".")[0]
+
+
+def patterns_of(columns: Iterable[str]) -> Iterator[str]:
+    """Yield what columns are called that differ in a number alone: ``split{seed}_score``."""
+    counts = Counter(
+        f"{column[: matched.start()]}{{seed}}{column[matched.end() :]}"
+        for column in columns
+        for matched in re.finditer(r"\d+", column)
+    )
+    yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
+
+
 def _stem(source: LogSource) -> str:
     """Return what a lone column of values is called: as its file."""
-    stem = source.path.name.removesuffix(".gz").rpartition(".")[0]
-    matched = _PAGE_FILE.fullmatch(stem)
+    stem = stem_of(source.path)
+    matched = PAGE_FILE.fullmatch(stem)
     return matched.group(2) if matched else stem
+
+
+def _is_seed(column: str) -> bool:
+    """Tell whether a column of settings, such as ``config/seed``, is that of the seed."""
+    return SETTING_PREFIXES.match(column) is not None and last_part(column) in SEED_NAMES
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:
@@ -139,21 +171,29 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     cells = [row[column] for row in filled]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
+    asked = source.asked
+    is_known = column in asked.settings
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
-    if numbers and column not in source.asked.settings:
+    clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
+    if (numbers or clocks) and not is_known:
         return False
     values = {str(cell).strip() for cell in cells}
-    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
-    step = form.column("step")
-    if len(values) == 1 or step is None:
+    if len(values) == 1:
         return True
+    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
     each: dict[tuple[str, ...], set[str]] = {}
     for row in filled:
         each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
-    telling = [*of_run, step, *form.named("axis").values()]
-    rows = {_at(row, telling) for _, row in table.rows}
-    tells_apart = len(rows) < len(table.rows) and len(values) * 3 <= len(table.rows)
-    return tells_apart or all(len(texts) == 1 for texts in each.values())
+    steps = [column for column in (form.column("step"),) if column is not None]
+    known = (*form.named("axis").values(), *form.named("setting").values())
+    telling = [*of_run, *steps, *known]
+    tells_apart = len({_at(row, telling) for _, row in table.rows}) < len(table.rows)
+    changes = not steps and not is_known and len(values) == len(filled) > 2
+    if changes and (not tells_apart or "seeds" in asked.numbered):
+        return False  # another text in every row, as a date or a host
+    if tells_apart and (not steps or len(values) * 3 <= len(table.rows)):
+        return True
+    return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
 
 
 def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:

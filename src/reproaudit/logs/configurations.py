@@ -18,7 +18,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue, kind_of
 from reproaudit.logs.logged import LogError, LoggedRun, flat, number_of, of_columns
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, normal
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, last_part, normal
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -120,7 +120,7 @@ def alike(value: Any, other: Any) -> bool:
 def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
     """Yield the names and values of a configuration that are called as a seed is."""
     for name, value in config.items():
-        if normal(name.rpartition(".")[2]) in SEED_NAMES and value not in (None, ""):
+        if last_part(name) in SEED_NAMES and value not in (None, ""):
             yield name, value
 
 
@@ -130,7 +130,7 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     None, where runs without a seed are to be numbered.
     """
     rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
-    seeds: dict[int, str] = {} if run.seed is None else {run.seed: "its column of seeds"}
+    seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
@@ -146,8 +146,9 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
-        ways = ", ".join([rule, *seed_ways(run.seed_column)])
-        text = f"{text}, or number the runs in their order, in the mapping: {ways}."
+        ways = ", ".join([rule, *([] if run.in_time else seed_ways(run.seed_column))])
+        order = "" if run.in_time else ", or number the runs in their order,"
+        text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
@@ -185,7 +186,7 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     if name in mapping.configuration:
         called = mapping.configuration[name]
         return called if called in run.config else None
-    candidates = [key for key in run.config if normal(key.rpartition(".")[2]) == name]
+    candidates = [key for key in run.config if last_part(key) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
         listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)

@@ -7,22 +7,34 @@ steps and values for each metric, Keras' history a list of numbers for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
+    SEEDS_COUNTED,
     LogError,
     LogSource,
     flat,
     number_of,
     refuse_beyond,
+    some,
+)
+from reproaudit.logs.names import (
+    SEED_COUNTS,
+    SEED_IN_NAME,
+    SEED_NAMES,
+    SETTING_PREFIXES,
+    last_part,
+    normal,
 )
 from reproaudit.logs.opening import parse_json, read_log_text
-from reproaudit.logs.rows import Table
+from reproaudit.logs.rows import Table, TableRow
+from reproaudit.logs.spread import label_by_arm, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
@@ -37,17 +49,185 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     tree = parse_json(text, place)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
+    if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
+        return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
     if not isinstance(tree, dict) or not tree:
         return None
     if "log_history" in tree or source.path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
         return _sacred(source.path, tree, place)
-    if all(map(_is_column, tree.values())):
-        return _columns(tree, place)
+    rows = _rows_below(tree, source.asked)
+    if rows and rows[0][1] is not tree:
+        return _of_rows(rows, tree, source.asked, place)
+    if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
+        named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
+        return _columns(named, place)
     table = replace(_rows([tree], place), alone=True)
-    numbers = any(number_of(row) is not None for row in table.rows[0][1].values())
+    numbers = any(map(_holds_number, table.rows[0][1].values()))
     return table if numbers else None
+
+
+_SEEDS: Mapping[str, str] = {"seeds": "seed"}
+
+
+def _holds_number(value: Any) -> bool:
+    cells = value if isinstance(value, list) else [value]
+    return any(number_of(cell) is not None for cell in cells)
+
+
+_Row = tuple[tuple[str, ...], Mapping[str, Any]]
+"""The names above a row, and what is in it."""
+
+
+def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
+    """Return the rows with a seed, wherever they stand, if something wanted is in them."""
+    rows = list(_seeded((), tree))
+    names = {name for above, row in rows for name in _names_in(above, row)}
+    wanted = any(asked.wants(name) or label_by_arm(name, asked) for name in names)
+    patterned = any(
+        label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
+    )
+    return rows if wanted or patterned else []
+
+
+def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the cells of a row may be called: with the names above it, and without."""
+    for name, _ in flat("", row, ""):
+        yield name
+        yield ".".join((*above, name))
+
+
+def _seeded(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
+    """Yield the innermost objects that have a seed, or are called after one."""
+    if isinstance(tree, list):
+        for item in tree if all(isinstance(item, dict) for item in tree) else ():
+            yield from _seeded(above, item)
+    if not isinstance(tree, dict) or len(above) > 16:
+        return
+    inner = False
+    for name, below in tree.items():
+        if SETTING_PREFIXES.match(f"{name}."):
+            continue
+        seed = _seed_in_key(above, name) if isinstance(below, dict) else None
+        if seed is not None:
+            inner = True
+            yield above, {**below, "seed": seed}
+            continue
+        for row in _seeded((*above, name), below):
+            inner = True
+            yield row
+    if not inner and any(normal(name) in SEED_NAMES for name in tree):
+        yield above, tree
+
+
+def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
+    matched = SEED_IN_NAME.fullmatch(name)
+    if matched is not None:
+        return int(matched.group(1))
+    is_below_seeds = bool(above) and "seed" in above[-1].lower()
+    return int(name) if is_below_seeds and name.isdecimal() and len(name) <= 10 else None
+
+
+def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table:
+    """Return the table of rows with seeds; what stands beside them is passed over, by name."""
+    arms = asked.arms
+    plain = [tuple(name for name in above if name not in arms) for above, _ in rows]
+    alike = len(set(plain)) == 1
+    trees = []
+    roles: dict[str, tuple[str, str]] = {}
+    for (above, row), outer in zip(rows, plain, strict=True):
+        settings = {n: v for name in above for n, v in arms.get(name, {}).items()}
+        roles |= {name: ("setting", name) for name in settings}
+        cells = dict(settings)
+        for name, value in flat("", row, place):
+            whole = ".".join((*outer, name))
+            is_own = alike and not asked.wants(whole)
+            cells[name if is_own or normal(name) in SEED_NAMES else whole] = value
+        trees.append(cells)
+    table = _rows(trees, place)
+    inside = {id(row) for _, row in rows}
+    beside = [name for name, value in _beside((), tree, inside) if _holds_number(value)]
+    remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
+    return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
+
+
+def _beside(above: tuple[str, ...], tree: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
+    """Yield the values that stand in none of the rows, with their dotted names."""
+    if id(tree) in inside or len(above) > 16:
+        return
+    if isinstance(tree, dict):
+        for name, below in tree.items():
+            if _seed_in_key(above, name) is None or not isinstance(below, dict):
+                yield from _beside((*above, name), below, inside)
+    elif isinstance(tree, list) and tree and all(isinstance(item, dict) for item in tree):
+        for item in tree:
+            yield from _beside(above, item, inside)
+    else:
+        yield ".".join(above), tree
+
+
+def unrolled(table: Table, asked: Asked) -> Table:
+    """Return a table whose cells hold no lists of what is wanted: each item has a row of its own.
+
+    Lists of one length belong together. Where the object says that it holds so many seeds, or
+    lists them, the items are runs.
+    """
+    rows: list[tuple[int, TableRow]] = []
+    remarks: dict[str, None] = {}
+    counted = False
+    for line, row in table.rows:
+        lists = {name: cell for name, cell in row.items() if isinstance(cell, list) and cell}
+        lengths = {
+            len(cells)
+            for name, cells in lists.items()
+            if asked.wants(name) and not any(isinstance(cell, dict | list) for cell in cells)
+        }
+        if not lengths:
+            rows.append((line, row))
+            continue
+        rest = {name: cell for name, cell in row.items() if name not in lists}
+        once = {n: rest.pop(n) for n in [*rest] if _is_single(n, rest[n], table, asked)}
+        for length in sorted(lengths):
+            seeded = not _has_seed(rest) and _counts_seeds(row, lists, length)
+            counted |= seeded
+            for index in range(length):
+                cells = {name: each[index] for name, each in lists.items() if len(each) == length}
+                own = {**rest, **(once if index == 0 else {}), **cells}
+                listed = cells.get("seeds", index)
+                rows.append((line, {**own, "seed": listed} if seeded else own))
+            once = {}
+        unused = [name for name, cells in lists.items() if len(cells) not in lengths]
+        if unused:
+            remarks[f"lists of other lengths were passed over: {some(unused)}"] = None
+    if len(rows) == len(table.rows):
+        return table
+    refuse_beyond(MOST_ROWS, len(rows), "rows", "")
+    columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
+    if counted and not any(isinstance(row.get("seeds"), list) for _, row in table.rows):
+        remarks[SEEDS_COUNTED] = None
+    return replace(
+        table, columns=columns, rows=rows, remarks=(*table.remarks, *remarks), alone=False
+    )
+
+
+def _is_single(name: str, cell: Any, table: Table, asked: Asked) -> bool:
+    """Tell whether a cell is a number of the whole run, and no setting nor seed."""
+    role, _ = table.roles.get(name, ("", ""))
+    known = role or name in asked.settings or SETTING_PREFIXES.match(name)
+    return not known and normal(name) not in SEED_NAMES and number_of(cell) is not None
+
+
+def _has_seed(row: TableRow) -> bool:
+    return any(last_part(name) in SEED_NAMES for name in row)
+
+
+def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
+    """Tell whether a row says that its lists hold a number for each seed."""
+    if any(normal(name) in SEED_NAMES and len(cells) == length for name, cells in lists.items()):
+        return False
+    seeds = next((row[name] for name in row if normal(name) in SEED_COUNTS), None)
+    return len(seeds) == length if isinstance(seeds, list) else number_of(seeds) == length
 
 
 def _is_metric(tree: Any) -> bool:

@@ -212,6 +212,8 @@ class _Finder:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
+        elif source.ending == ".tex":
+            self._skip(file, _PROSE)
         elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME
@@ -28,6 +29,8 @@ def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
         if home is not None:
             run = _moved(run, home)
             key = (run.source, home)
+        elif _is_of_page(run):
+            key = (run.source, run.folder, run.name)
         elif run.source == "TensorBoard" or _is_piece(run):
             key = (run.source, run.folder)
         groups.setdefault(key, []).append(run)
@@ -67,6 +70,10 @@ def _moved(run: LoggedRun, home: Path) -> LoggedRun:
     )
 
 
+def _is_of_page(run: LoggedRun) -> bool:
+    return any(PAGE_FILE.fullmatch(stem_of(file)) for file in run.files)
+
+
 def _is_piece(run: LoggedRun) -> bool:
     """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
     curves = [curve for at in run.curves.values() for curve in at.values()]
@@ -79,6 +86,7 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
     """Yield one run of the parts of a group; parts with the same tag stay apart."""
     whole = group[0]
     for run in group[1:]:
+        is_named = run.source == "TensorBoard" or _is_of_page(run)
         curves = {tag: dict(at) for tag, at in whole.curves.items()}
         again = [(at, curves[tag]) for tag, at in run.curves.items() if tag in curves]
         if any(_differ(*both) for both in again) or (again and not _is_run(run.folder)):
@@ -88,7 +96,7 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
             curves.setdefault(tag, {}).update(at)
         whole = replace(
             whole,
-            name=whole.name if run.source == "TensorBoard" else whole.name.rpartition("/")[0],
+            name=whole.name if is_named else whole.name.rpartition("/")[0],
             curves=curves,
             files=(*whole.files, *run.files),
             not_whole=tuple(dict.fromkeys((*whole.not_whole, *run.not_whole))),

@@ -31,6 +31,11 @@ MOST_CAUSES = 12
 MOST_LISTED = 8
 """Names that a sentence lists; it counts the others."""
 
+FEWEST_OF_COURSE = 8
+"""Numbers from which neighbours tell a course from numbers in any order."""
+NEIGHBOURS = 0.5
+"""The ratio of squared differences of neighbours to those from the mean, below which it is one."""
+
 SEEDS_COUNTED = (
     "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
     "another arm has the same number rests on that order alone"
@@ -177,13 +182,15 @@ class LoggedRun:
         parts: the names in which a seed may be written, from the outermost to the run's own.
         files: what was read.
         config: what the run was started with, flat: "model.layers" -> 3.
-        seed: the seed, where the log has a column of seeds.
+        seed: the seed, where the log has a column of seeds, or its name tells it.
+        seed_of: what the seed was read from.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
-        failed: True if its logger says that it did not finish.
+        failed: True if its logger says that it did not finish: it crashed, or still runs.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         columns: the columns of its table, each with the role that it was given.
         seed_column: the column that may hold seeds, if none is called so.
+        in_time: whether the rows of its table follow each other as points of one training do.
         remarks: what was read otherwise than it is written, in sentences.
         patience: the evaluations that came after the best checkpoint, if there is one.
         stopped: how it is known that the run ended before its last step.
@@ -198,12 +205,14 @@ class LoggedRun:
     curves: Curves
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
+    seed_of: str = "its column of seeds"
     not_whole: tuple[str, ...] = ()
     failed: bool = False
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     seed_column: str | None = None
+    in_time: bool = False
     remarks: tuple[str, ...] = ()
     patience: int | None = None
     stopped: str | None = None
@@ -236,6 +245,9 @@ class CurveBuilder:
     Attributes:
         file: the file that points come from, where a run has several.
         unstepped: what is said of several numbers without steps: what is there, and a way on.
+        in_time: the same of numbers that follow each other in time.
+        is_named: whether the run has a seed, so that its numbers are no runs.
+        in_course: whether they follow each other as those of one training do.
         remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
     """
@@ -247,6 +259,9 @@ class CurveBuilder:
         self._names: set[str] = set()
         self.file = ""
         self.unstepped = "no step; expected steps"
+        self.in_time = self.unstepped
+        self.is_named = False
+        self.in_course = False
         self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
 
@@ -313,7 +328,7 @@ class CurveBuilder:
             points = gathered.points
             fault = gathered.fault
             if fault is None:
-                points, fault = self._settled(points)
+                points, fault = self._settled(tag, points)
             values = np.array([point.value for point in points], dtype=np.float64)
             numbers = [point.step for point in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
@@ -322,7 +337,7 @@ class CurveBuilder:
             curves.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
         return curves
 
-    def _settled(self, points: list[_Point]) -> tuple[list[_Point], str | None]:
+    def _settled(self, tag: str, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
         steps = [point.step for point in points if point.step is not None]
         lacking = len(steps) < len(points)
@@ -334,7 +349,11 @@ class CurveBuilder:
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
-            return points, f"found {len(points)} numbers{where} with {self.unstepped}"
+            is_series = self._asked.wants_course(tag) or is_course([p.value for p in points])
+            said = self.in_time if self.is_named or is_series else self.unstepped
+            if len({point.value for point in points}) == 1:
+                said = "no step, all the same, as copies have; expected one. Leave out the copies"
+            return points, f"found {len(points)} numbers{where} with {said}"
         if unstepped:
             fault = f"found step {steps[0]} a second time: all {len(points)} points have it, as if"
             way = "let the mapping count the points in the order of time: `number: [steps]`"
@@ -355,6 +374,17 @@ class CurveBuilder:
             if not kept or steps[kept[-1]] < step:
                 kept.append(index)
         return [points[index] for index in kept]
+
+
+def is_course(numbers: Sequence[float | None]) -> bool:
+    """Tell whether numbers follow each other as those of one training do, and seeds do not.
+
+    By von Neumann's ratio, which is 2 of numbers in any order: neighbours are alike in a course.
+    """
+    values = np.array([np.nan if number is None else number for number in numbers])
+    if len(values) < FEWEST_OF_COURSE or not np.isfinite(values).all():
+        return False
+    return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())
 
 
 def _out_of_order(earlier: _Point, later: _Point) -> str:

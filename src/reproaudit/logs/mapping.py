@@ -8,6 +8,7 @@ series), computed here; nothing in it is executed.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import unicodedata
 import warnings
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reproaudit.audit.loading import read_as
-from reproaudit.audit.model import Text
+from reproaudit.audit.model import Audit, Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
@@ -106,6 +107,8 @@ class RunRule(StrictModel):
     """A diverged run may hold numbers that are not finite, and may have ended early."""
     percent: tuple[Name, ...] = ()
     """Measurements that these runs logged in per cent; they are divided by 100."""
+    arm: Text | None = None
+    """The arm, by its name in the audit, in place of its settings."""
     ignore: bool = False
     """True to leave these runs out."""
 
@@ -131,6 +134,11 @@ class MappingFile(StrictModel):
     tier: Literal["quick", "paper"] | None = None
     proxy: Text | None = None
     """As in a manifest, like the five above."""
+    arms: dict[Text, Text] = Field(default_factory=dict)
+    """Arm of the audit -> its name in the logs, where that is another."""
+    names: Text | None = None
+    """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
+    a setting's name may stand in braces, too, and * for any characters."""
     columns: Columns = Columns()
     number: tuple[Literal["seeds", "steps"], ...] = ()
     """What the logs leave out and is counted from 0, in the order of names, rows or time."""
@@ -176,6 +184,23 @@ def read_mapping(file: Path) -> MappingFile:
     if mapping is None:
         raise SpecError("\n".join(map(str, faults)))
     return mapping
+
+
+def mapping_of(audit: Audit, file: Path | None) -> MappingFile:
+    """Return how logs are read: as a mapping file says, and for the rest as the audit does.
+
+    Raises:
+        SpecError: listing all that is wrong with either.
+    """
+    own = MappingFile() if file is None else read_mapping(file)
+    if audit.files is None:
+        return own
+    text = json.dumps(audit.files, default=str)
+    place = f"{audit.paper.slug}.yaml, files"
+    stated, _, faults = read_as(MappingFile, place, "a mapping", text=text)
+    if stated is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return stated.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
 class ExpressionError(ValueError):

@@ -25,6 +25,7 @@ from reproaudit.logs.opening import (
     parse_yaml,
     read_log_text,
 )
+from reproaudit.logs.trackio import is_trackio, trackio_runs
 
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _INFINITE = 1.7976931348623157e308
@@ -43,7 +44,7 @@ def _run(
         config=config,
         remarks=tuple(builder.remarks),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
-        failed=status in ("FAILED", "KILLED"),
+        failed=status in ("RUNNING", "SCHEDULED", "FAILED", "KILLED"),
     )
 
 
@@ -136,7 +137,7 @@ def read_database(source: LogSource) -> list[LoggedRun]:
     journal = source.path.with_name(f"{source.path.name}-wal")
     if journal.is_file() and journal.stat().st_size:
         text = f"found an open write-ahead log, {journal.name}; expected a closed database."
-        remedy = "Stop MLflow, or copy the database with 'sqlite3 FILE .backup'."
+        remedy = "Stop what writes it, or copy the database with 'sqlite3 FILE .backup'."
         raise LogError(source.name, f"{text} {remedy}")
     address = f"file:{quote(str(source.path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -146,15 +147,17 @@ def read_database(source: LogSource) -> list[LoggedRun]:
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
             return _database_runs(source, database)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its own words may be damaged, too
-        text = f"found a database that cannot be read ({error}); expected MLflow's."
+        text = f"found a database that cannot be read ({error}); expected MLflow's or Trackio's."
         raise LogError(source.name, text) from None
 
 
 def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
     kinds = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
+    if kinds.get("metrics") == "table" and is_trackio(database):
+        return trackio_runs(source, database)
     for table in ("runs", "metrics", "params"):
         if kinds.get(table) != "table":  # a view could compute anything
-            text = f"found no table '{table}'; expected an MLflow store. Leave the file out."
+            text = f"found no table '{table}'; expected a store of MLflow or Trackio."
             raise LogError(source.name, text)
     columns = "run_uuid, name, status, lifecycle_stage"
     runs = database.execute(f"SELECT {columns} FROM runs ORDER BY start_time, run_uuid").fetchall()

@@ -26,7 +26,9 @@ TAG_NAMES = ("tag", "metric", "name", "key", "variable", "measurement", "quantit
 RUN_NAMES = ("run_id", "run_uuid", "run_name", "run")
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
-SETTING_PREFIXES = re.compile(r"(args|hparams|params|hyper_?parameters|config|cfg)[./]", re.I)
+SETTING_PREFIXES = re.compile(
+    r"(args|hparams|params|hyper_?parameters|config|cfg)[./]|(params?|user_attrs)_", re.I
+)
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
 """Columns that hold row numbers or times."""
 SEED_NAMES = (
@@ -38,10 +40,19 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
+SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
+"""What says how many seeds there are, or which."""
+_SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
+_SPREADS = ("std", "stdev", "stddev", "sd", "sem", "stderr", "var")
+SUMMARIES = frozenset((*_SUMS, *_SPREADS))
+"""What stands in the place of a seed in a row that sums others up."""
+STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d([T _].*)?|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?")
+"""A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
-    r"(exp|experiment)_?(id|name)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
     r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
     r"($|[._])|^(name|id|uuid)$"
@@ -59,6 +70,11 @@ def normal(name: str) -> str:
     return name.lower().replace("-", "_").lstrip("_")
 
 
+def last_part(name: str) -> str:
+    """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
+    return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
+
+
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
@@ -66,4 +82,4 @@ def is_own(name: str) -> bool:
 
 def is_length(name: str) -> bool:
     """Return True if a setting, be it below others, is called as the number of steps."""
-    return _LAST_STEP.fullmatch(normal(name.rpartition(".")[2])) is not None
+    return _LAST_STEP.fullmatch(last_part(name)) is not None

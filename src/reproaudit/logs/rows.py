@@ -11,10 +11,11 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
@@ -22,7 +23,9 @@ from reproaudit.logs.logged import (
     LogError,
     number_of,
     refuse_beyond,
+    some,
 )
+from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, SUMMARIES, normal
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
@@ -54,6 +57,7 @@ class Table:
         alone: True of a JSON object: its numbers are of the end of a run.
         logger: who wrote it.
         ending: what is known of a run's end, as fields of `LoggedRun`.
+        roles: the columns whose role and name are known already.
     """
 
     columns: tuple[str, ...]
@@ -62,6 +66,7 @@ class Table:
     alone: bool = False
     logger: str = "table"
     ending: Mapping[str, Any] = field(default_factory=dict)
+    roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def is_said(cell: Any) -> bool:
@@ -199,8 +204,36 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
     return example and example.strip()
 
 
-def aggregated(table: Table, apart: str | None) -> str | None:
-    """Say that a table holds means of runs, if it does; `apart` is what tells its runs apart."""
+def without_summaries(table: Table, asked: Asked) -> Table:
+    """Return a table without the rows that sum others up: a mean where others have a seed."""
+    stated = asked.columns.seed
+    likely = [
+        column
+        for column in table.columns
+        if column == stated or SEED_LIKE.search(column) or normal(column) in RUN_NAMES
+    ]
+    summaries = {
+        line: str(row[column]).strip()
+        for line, row in table.rows
+        for column in likely
+        if _word(row.get(column)) in SUMMARIES
+    }
+    if not summaries or len(summaries) == len(table.rows):
+        return table
+    rows = [(line, row) for line, row in table.rows if line not in summaries]
+    remark = f"rows that sum others up were passed over: {some([*summaries.values()])}"
+    return replace(table, rows=rows, remarks=(*table.remarks, remark))
+
+
+def _word(cell: Any) -> str:
+    return str(cell).strip().strip(":.").lower()
+
+
+def aggregated(table: Table, apart: str | None, whole: bool = False) -> str | None:
+    """Say that a table holds means of runs, if it does.
+
+    `apart` is what tells its runs apart; `whole` if it has a column that is asked for.
+    """
     wanted = (
         "expected the number of each run, since an answer counts runs. Hand in the table from "
         "which the means were taken, a row for each seed."
@@ -210,7 +243,7 @@ def aggregated(table: Table, apart: str | None) -> str | None:
             if isinstance(cell, str) and _WITH_DEVIATION.fullmatch(cell):
                 fault = f"found '{cell.strip()}' under '{column}' in line {line}"
                 return f"{fault}, a mean with a deviation; {wanted}"
-    if apart is not None:
+    if apart is not None or whole:
         return None
     means = {m[1] + m[3]: column for column in table.columns if (m := _MEAN.fullmatch(column))}
     for column in table.columns:

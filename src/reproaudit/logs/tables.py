@@ -13,23 +13,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reproaudit.logs.columns import TableForm, chart_parts, form_of
+from reproaudit.logs.columns import (
+    PAGE_FILE,
+    TableForm,
+    chart_parts,
+    form_of,
+    patterns_of,
+    stem_of,
+)
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table
+from reproaudit.logs.documents import json_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
-    SEEDS_COUNTED,
     CurveBuilder,
     LogError,
     LoggedCoordinates,
     LoggedRun,
     LogSource,
     coordinates_of,
+    is_course,
     number_of,
     of_columns,
     refuse_beyond,
 )
-from reproaudit.logs.names import is_own
+from reproaudit.logs.names import SEED_IN_NAME, is_own
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -41,9 +48,24 @@ from reproaudit.logs.rows import (
     is_said,
     is_table,
     sampled,
+    without_summaries,
 )
+from reproaudit.logs.spread import spread
 
-_ENDED = frozenset({"", "finished", "completed", "complete", "success", "succeeded", "done", "ok"})
+_ENDED = frozenset(
+    (
+        "",
+        "-",
+        "finished",
+        "completed",
+        "complete",
+        "success",
+        "succeeded",
+        "done",
+        "ok",
+        "terminated",
+    )
+)
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
@@ -66,12 +88,14 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         table = csv_table(text, place, "\t")
     if table is None:
         return []
+    if not source.asked.plain:
+        table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
         return []
     chart = {} if source.asked.plain else chart_parts(table)
     if not chart:
-        return list(_runs(source, table))
+        return list(_runs(_of_page(source), table))
     runs: list[LoggedRun] = []
     for title, part in chart.items():
         named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
@@ -79,18 +103,36 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     return runs
 
 
+def _of_page(source: LogSource) -> LogSource:
+    """Return a series that was downloaded from TensorBoard's page as a part of its run."""
+    matched = PAGE_FILE.fullmatch(stem_of(source.path))
+    if matched is None:
+        return source
+    above, slash, _ = source.name.rpartition("/")
+    run = matched.group(1)
+    return replace(source, name=f"{above}{slash}{run}", parts=(*source.parts[:-1], run))
+
+
 @dataclass(frozen=True)
 class _Key:
+    """What tells a row's run; `number` where runs are numbered."""
+
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
+    number: str | None = None
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     form = form_of(source, table)
     apart = form.column("seed") or form.column("run") or form.column("step")
-    if not source.asked.plain and (why := aggregated(table, apart)):
-        raise LogError(source.name, f"{why}{of_columns(form.words)}")
+    whole = any(map(source.asked.wants, table.columns))
+    if not source.asked.plain and (why := aggregated(table, apart, whole)):
+        patterns = [*patterns_of(table.columns)]
+        name = source.asked.only or "NAME"
+        ways = [f'`mapping: {{{name}: "{pattern}"}}`' for pattern in patterns[:1]]
+        way = "".join(f" If each column is a run: {each}." for each in ways)
+        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -100,7 +142,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     for key, builder in builders.items():
         named = source
         details = [key.run] if key.run else []
-        parts = (*source.parts, *details)
+        number = [] if key.number is None else [f"number {key.number}"]
+        parts = (*source.parts, *details, *(each for each in number if " of " not in each))
+        details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
         details += [] if key.seed is None else [f"seed {key.seed}"]
         if details:
@@ -115,15 +159,23 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
+            in_time=builder.in_course,
             remarks=(*table.remarks, *builder.remarks),
             **table.ending,
         )
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    lacks = not any(map(form.column, ("seed", "run", "step")))
-    numbered = lacks and "seeds" in source.asked.numbered
+    named = any(SEED_IN_NAME.search(part) for part in source.parts)
+    lacks = not named and not any(map(form.column, ("seed", "run", "step")))
+    in_time = any(
+        is_course([number_of(row.get(column)) for _, row in table.rows])
+        for column in form.named("measurement").values()
+        if source.asked.wants(column)
+    )
     axes = form.named("axis")
+    repeats = _repeats_seeds(table, form)
+    numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     status = form.column("status")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -138,19 +190,32 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         if numbered:
             repeat = seen.get((key, at), 0)
             seen[key, at] = repeat + 1
-            key = replace(key, seed=repeat)
+            is_first = repeat == 0 and key.seed is not None
+            number = f"{repeat}" if key.seed is None else f"{repeat} of {key.seed}"
+            key = key if is_first else replace(key, seed=None, number=number)
         if key not in builders:
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
-            if numbered:
-                builders[key].remarks[SEEDS_COUNTED] = None
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
+            builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
+            builders[key].in_course = in_time and lacks
+            builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
             builders[key].unfinished = (f"its column '{status}' says {state}",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _repeats_seeds(table: Table, form: TableForm) -> bool:
+    """Tell whether rows have one seed, and nothing that tells them apart."""
+    seed = form.column("seed")
+    if seed is None or form.column("run") or form.column("step") or form.column("tag"):
+        return False
+    telling = [seed, *form.named("axis").values(), *form.named("setting").values()]
+    rows = {tuple(str(row.get(column)) for column in telling) for _, row in table.rows}
+    return len(rows) < len(table.rows)
 
 
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
@@ -165,10 +230,16 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     )
 
 
+_IN_TIME = (
+    "as a training logs them; expected the column of steps. Name it in the mapping, "
+    "`columns: {step: …}`, or count them: `number: [steps]`"
+)
+
+
 def _apart(form: TableForm) -> str:
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
     if form.column("seed") or form.column("run"):
-        ways.append("or leave a row out")
+        ways.append("or, where each row is a run, `number: [seeds]`")
     else:
         ways = [*seed_ways(form.like_seeds), *ways]
     return (

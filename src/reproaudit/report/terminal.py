@@ -6,7 +6,7 @@ Lines are wrapped, never cut, so that no number is lost at any width.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.formats.numbers import counted
@@ -65,20 +65,35 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     yield from _unmet(card, width)
 
 
-def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
-    """Yield the lines of `judge`: the verdict, a line a claim, and what was not used."""
+def judged_lines(
+    card: Scorecard, width: int = LINE_WIDTH, above: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield the lines of `judge`: the verdict, a line a claim, and what was not used.
+
+    `above` are remarks on the measurements that stand above already.
+    """
     yield from _wrapped(f"{card.head.title}. {' · '.join(meta(card))}", width)
     yield from _verdict(card, width)
     yield ""
     yield from _claims(card.head.claims, width)
+    yield from _choices(card, width)
     yield from _unmet(card, width)
-    remarks = card.made.remarks
+    remarks = [remark for remark in card.made.remarks if remark not in above]
     if remarks:
         yield ""
     for remark in remarks[:MOST_REMARKS]:
         yield from _wrapped(remark, width, "", "  ")
     if more := len(remarks[MOST_REMARKS:]):
         yield f"… and {more} more remarks on the measurements: --out writes the page."
+
+
+def _choices(card: Scorecard, width: int) -> Iterator[str]:
+    """Yield what each other value of a setting gave that runs had."""
+    for claim in card.claims:
+        for other in (*claim.readings, *claim.alternatives):
+            name = claim.id.rpartition(".")[2]
+            text = f"{name} with {other.name}: {other.yes} of {other.n}, {other.decision}"
+            yield from _wrapped(text, width, "  ", "    ")
 
 
 def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:

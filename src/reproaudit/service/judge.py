@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, TierName, known_tier
 from reproaudit.audit.review import Reviews
-from reproaudit.files import new_folder
+from reproaudit.audit.seeds import rule
+from reproaudit.errors import UsageError
+from reproaudit.files import new_folder, write_whole
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import ImportedLogs, import_logs
+from reproaudit.intake.memory import read_runs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files, write_submission
+from reproaudit.report.brief import brief_page
 from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.service.pages import refresh_register, write_report
@@ -25,6 +29,8 @@ class Judged:
 
     scorecard: Scorecard
     written: tuple[Path, ...] = ()
+    logs: ImportedLogs | None = None
+    """What became of the logs, if logs were judged."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -72,6 +78,43 @@ def judge_elsewhere(
     if pages is None:
         return Judged(card)
     return Judged(card, (*write_report(card, pages), *refresh_register(pages, card.tier)))
+
+
+def judge_logs(
+    audit: Audit,
+    logs: Sequence[Path],
+    mapping: Path | None = None,
+    *,
+    claims: Sequence[str] = (),
+    reviews: Reviews | None = None,
+    pages: Path | None = None,
+    **said: str | None,
+) -> Judged:
+    """Judge logs in one step; arguments and errors are those of `import_logs`.
+
+    Args:
+        pages: the folder of reports; no page is written if None.
+    """
+    logged = import_logs(audit, logs, mapping, claims=claims, **said)
+    submission = read_runs(logged.audit, logged.measured, logged.head)
+    judged = judge_elsewhere(logged.audit, submission, claims or None, reviews, pages)
+    return replace(judged, logs=logged)
+
+
+def write_brief_page(judged: Judged, file: Path) -> None:
+    """Write a page of at most sixty lines: rule, counts, controls, horizon and choices.
+
+    Raises:
+        UsageError: if there is such a file, which is never written over.
+        StoreError: if it cannot be written.
+    """
+    if file.exists():
+        raise UsageError(f"{file}: exists already; expected a new file. Name another.")
+    card = judged.scorecard
+    tier = known_tier(card.tier.partition("-")[0])
+    experiments = dict.fromkeys(claim.experiment for claim in card.audit.claims)
+    rules = {name: rule(card.audit, name, tier) for name in experiments}
+    write_whole(file, brief_page(card, rules, {} if judged.logs is None else judged.logs.horizons))
 
 
 def write_template(

@@ -499,6 +499,37 @@ class Workspace:
         reviews = None if isinstance(paper, Audit) else self.entry(paper).reviews()
         return judge_elsewhere(self.audit(paper), measurements, claims, reviews, out)
 
+    def judge_logs(
+        self,
+        paper: PaperLike,
+        logs: Sequence[Path],
+        mapping: Path | None = None,
+        *,
+        claims: Sequence[str] = (),
+        tier: TierName | None = None,
+        out: Path | None = None,
+    ) -> Judged:
+        """Judge logs in one step; arguments and errors are as of `service.judge.judge_logs`.
+
+        Args:
+            out: the folder of pages; none is written if None.
+        """
+        from reproaudit.service.judge import judge_logs
+
+        reviews = None if isinstance(paper, Audit) else self.entry(paper).reviews()
+        audit = self.audit(paper)
+        return judge_logs(
+            audit, logs, mapping, claims=claims, reviews=reviews, pages=out, tier=tier
+        )
+
+    def explain(
+        self, paper: PaperLike, logs: Sequence[Path], mapping: Path | None = None
+    ) -> Sequence[str]:
+        """Return what is seen in logs; errors are as of `intake.importing.explained_logs`."""
+        from reproaudit.intake.importing import explained_logs
+
+        return explained_logs(self.audit(paper), logs, mapping)
+
     def template(
         self,
         paper: PaperLike,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
 from reproaudit.audit.short.conditions import bound_of, check_of, number, quantity
 from reproaudit.audit.short.names import Names
@@ -250,6 +251,8 @@ def arm_of(name: str, node: Node, names: Names) -> Node:
             names.unknown(experiment.loc, "experiment", experiment.text, names.experiments)
     if not names.experiments:
         data["experiment"] = node.holding(ELSEWHERE)
+        own = node.mapping_under("settings")
+        data["settings"] = node.holding({ARM_NAME: node.holding(name), **own})
     if (bounds := node.get("holds_at_start")) is not None:
         data["holds_at_start"] = bounds.holding([_start(one, names) for one in bounds.listed()])
     return node.holding(data)

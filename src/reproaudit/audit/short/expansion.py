@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
 from reproaudit.audit.short.checks import KINDS
@@ -43,7 +44,7 @@ ALONE = frozenset(
 LISTS = ("claims", "findings", "not_audited", "variables")
 """The same sections in schema 2."""
 
-SAME = ("about", "runs", "training_loss", "length", "method")
+SAME = ("about", "runs", "training_loss", "length", "method", "files")
 MOST_GENERATIONS = 20
 """Experiments that take something from each other in a row, at most."""
 
@@ -441,9 +442,13 @@ def from_elsewhere(audit: Node, claims: list[Node]) -> Node:
         for name, kind in kinds.items()
         if name not in declared
     }
+    method = audit.get("method")
+    own = _at(audit, {"source": "derived", "locator": "the names of the runs"})
+    arm = own.holding({"value": method or audit.holding("own"), **own.data})
     return audit.holding(
         {
             "title": audit.holding("Runs from elsewhere"),
+            "settings": audit.holding({ARM_NAME: arm}),
             "measurements": audit.holding(measured),
         }
     )

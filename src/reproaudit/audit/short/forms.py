@@ -529,6 +529,8 @@ class ShortAudit(StrictModel):
     """The numbers of runs of each tier; an experiment may have its own."""
     method: Name | None = None
     """What runs from elsewhere call the claims' own arm; left out, `own`."""
+    files: dict[str, Any] | None = None
+    """How results from elsewhere are read, as a mapping file says it."""
     card_read: date | None = None
     """The day on which the reproducibility card was read, YYYY-MM-DD."""
     variables: dict[VariableName, Variable] = Field(default_factory=dict)

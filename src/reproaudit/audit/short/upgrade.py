@@ -75,6 +75,7 @@ class _Upgrade:
             "about": audit.about,
             "runs": _stated(audit.runs) or None,
             "method": audit.method,
+            "files": audit.files,
             "card_read": str(self.card_read) if self.card_read is not None else None,
             "variables": {one.name.value: self._variable(one) for one in audit.variables},
             "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},

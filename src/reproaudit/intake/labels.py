@@ -1,0 +1,306 @@
+"""What an audit asks of logs, and what the names of runs tell of their arms, seeds and steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reproaudit.audit.arms import ARM_NAME, OWN, Role, alternatives_of, arms_of
+from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.plan import Batch, batch_of
+from reproaudit.cell import SettingValue, same
+from reproaudit.declarations import MeasurementKind
+from reproaudit.errors import did_you_mean
+from reproaudit.intake.pooling import Request
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import alike, as_setting
+from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
+from reproaudit.logs.mapping import MappingFile, RunRule
+from reproaudit.logs.names import STEP_IN_NAME, last_part
+from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
+
+NAMED = (*COUNTED, ARM_NAME)
+"""What a tag or a file's name may tell, besides settings."""
+
+
+def axes_of(audit: Audit) -> frozenset[str]:
+    """Return the names of all axes of an audit's measurements."""
+    declared = [audit.measurements_of(experiment) for experiment in audit.experiments]
+    declarations = (declaration for each in declared for declaration in each.values())
+    return frozenset(axis.name for each in declarations for axis in each.axes)
+
+
+def asked_of(request: Request, written: MappingFile) -> Asked:
+    """Return what a request asks of logs; `written` is the mapping with its places in braces."""
+    audit, mapping = request.audit, request.mapping
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    called = {name for name in mapping.configuration.values() if name}
+    wanted = {name for each in request.scope.measurements.values() for name in each}
+    tags = {name: mapping.quantity(name).tags for name in wanted}
+    series = {
+        name
+        for experiment in audit.experiments
+        for name, declared in audit.measurements_of(experiment).items()
+        if declared.kind is MeasurementKind.SERIES
+    }
+    before = [tag for each in written.mapping.values() for tag in (each.tag, *each.let.values())]
+    axes = axes_of(audit)
+    measured = frozenset[str]().union(*tags.values())
+    return Asked(
+        axes=axes,
+        settings=frozenset(settings - mapping.configuration.keys() | called),
+        wanted=measured,
+        columns=mapping.columns,
+        numbered=frozenset(mapping.number),
+        overlap=mapping.overlap,
+        series=frozenset[str]().union(*(tags[name] for name in wanted & series)),
+        only=next(iter(measured)) if len(measured) == 1 else None,
+        patterns=tuple(tag for tag in before if tag and set(PLACE.findall(tag)) - axes),
+        arms=_arms(request),
+        values=_values(request),
+        names=mapping.names,
+    )
+
+
+def with_plain_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
+    """Return a mapping whose tags are called as the columns are once they are told apart."""
+    settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
+    places = {*NAMED, *settings} - axes_of(audit)
+    plain = {}
+    for name, quantity in mapping.mapping.items():
+        tag = quantity.tag and without_places(quantity.tag, places)
+        let = {short: without_places(each, places) for short, each in quantity.let.items()}
+        plain[name] = quantity.model_copy(update={"tag": tag, "let": let})
+    return mapping.model_copy(update={"mapping": plain})
+
+
+def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
+    """Return a mapping whose rules have the settings of the arms that they name.
+
+    Raises:
+        LogError: if there is no such arm.
+    """
+    rules = []
+    for rule in mapping.runs:
+        called = mapping.arms.get(rule.arm or "", rule.arm or "")
+        if rule.arm is not None and called not in asked.arms:
+            hint = did_you_mean(rule.arm, asked.arms)
+            place = f"runs: match '{rule.match}'"
+            raise LogError(place, f"arm: found '{rule.arm}'; expected an arm of the audit. {hint}")
+        settings = None if rule.arm is None else dict(asked.arms[called])
+        changed = {} if settings is None else {"arm": None, "settings": settings}
+        stated = rule.model_dump(include=rule.model_fields_set)
+        rules.append(RunRule(**{**stated, **changed}))
+    return mapping.model_copy(update={"runs": tuple(rules)})
+
+
+def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
+    """Return the settings of each arm by its name, the claims' own among them if it has one."""
+    audit = request.audit
+    arms: dict[str, Mapping[str, SettingValue]] = {}
+    for claim in request.scope.claims:
+        for arm in arms_of(audit, claim):
+            if arm.role not in (Role.OWN, Role.READING) and arm.overrides:
+                arms.setdefault(arm.name, dict(arm.overrides))
+    differing = {name for settings in arms.values() for name in settings}
+    experiments = {claim.experiment for claim in request.scope.claims}
+    if audit.method is not None or _is_named(audit):
+        values = audit.values_of(min(experiments), request.tier)
+        own = {name: values[name] for name in differing or {ARM_NAME} if name in values}
+        arms.setdefault(audit.method or OWN, own)
+    for name in request.mapping.arms:
+        if name not in arms:
+            hint = did_you_mean(name, arms)
+            raise LogError("arms", f"found '{name}'; expected an arm of the audit. {hint}")
+    return {request.mapping.arms.get(name, name): settings for name, settings in arms.items()}
+
+
+def _is_named(audit: Audit) -> bool:
+    """Tell whether nothing but names tells the arms of an audit apart."""
+    return any(ARM_NAME in audit.settings_of(experiment) for experiment in audit.experiments)
+
+
+def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
+    values: dict[str, dict[str, SettingValue]] = {}
+    for batch in request.scope.batches:
+        for name, value in batch.settings(request.audit).items():
+            values.setdefault(name, {})[str(value)] = value
+    return {name: tuple(own.values()) for name, own in values.items()}
+
+
+# --- the names of runs ----------------------------------------------------------------------------
+
+
+def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
+    """Return the runs with what their names tell; those that are points of one run are joined."""
+    named = [_labelled_by_name(run, asked) for run in runs]
+    if _is_named(audit):
+        named = [(_in_arm(run, asked), step) for run, step in named]
+    return _joined_by_step(named, asked)
+
+
+def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
+    """Return a run with what the mapping reads from its name, and its step."""
+    label = None if asked.names is None else _matched(asked.names, run.name, asked)
+    if label is None:
+        steps = [*STEP_IN_NAME.finditer(run.name)]
+        single = all(
+            curve.steps is None and curve.values.size <= 1
+            for at in run.curves.values()
+            for curve in at.values()
+        )
+        guessed = len(steps) == 1 and single and asked.series and asked.names is None
+        return run, int(steps[0].group(1)) if guessed else None
+    config = {**run.config, **label.settings}
+    if "seed" in label.counts:
+        run = replace(run, seed=label.counts["seed"], seed_of="its name")
+    return replace(run, config=config), label.counts.get("step")
+
+
+def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
+    """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
+    depth = pattern.count("/") + 1
+    tail = "/".join(name.split("/")[-depth:])
+    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
+
+
+def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
+    """Return a run with the name of its arm: that which its configuration or its name holds."""
+    stated = [key for key in run.config if last_part(key) == ARM_NAME]
+    by_value = {str(value).lower(): key for key, value in run.config.items()}
+    keyed = [arm for arm in asked.arms if arm.lower() in by_value]
+    text = "/".join(run.parts)
+    in_name = [arm for arm in asked.arms if _is_in(arm, text)]
+    longest = [arm for arm in in_name if not any(arm != o and arm in o for o in in_name)]
+    arms = keyed or longest
+    if stated or len(arms) != 1:
+        return run
+    (arm,) = arms
+    held = by_value.get(arm.lower())
+    config = {key: value for key, value in run.config.items() if key != held}
+    return replace(run, config={**config, **asked.arms[arm]})
+
+
+def _is_in(arm: str, text: str) -> bool:
+    named = re.escape(arm).replace("_", "[_-]")
+    return re.search(rf"(?i)(?<![a-z0-9]){named}(?![a-z])", text) is not None
+
+
+def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> list[LoggedRun]:
+    """Return runs of which those are one that differ in the step of their names alone."""
+    groups: dict[object, list[tuple[int, LoggedRun]]] = {}
+    for index, (run, step) in enumerate(named):
+        key: object = index
+        if step is not None:
+            stated = {name: run.config[name] for name in asked.settings & run.config.keys()}
+            key = (_without_number(run.name, step), run.seed, repr(stated))
+        groups.setdefault(key, []).append((step or 0, run))
+    return [_whole_run(sorted(group, key=lambda each: each[0])) for group in groups.values()]
+
+
+def _without_number(name: str, step: int) -> str:
+    return re.sub(rf"(?<!\d)0*{step}(?!\d)", "*", name)
+
+
+def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
+    (step, first), *others = parts
+    if not others:
+        return first
+    curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
+    for tag, at in first.curves.items():
+        for place in at:
+            there = [(n, run) for n, run in parts if place in run.curves.get(tag, {})]
+            own = [(n, run.curves[tag][place]) for n, run in there]
+            steps = np.array([n for n, _ in own], dtype=np.int64)
+            values = np.array([curve.values[-1] for _, curve in own], dtype=np.float64)
+            curves.setdefault(tag, {})[place] = replace(own[0][1], steps=steps, values=values)
+    config = {
+        key: value
+        for key, value in first.config.items()
+        if all(alike(run.config.get(key), value) for _, run in others)
+    }
+    listed = ", ".join(str(n) for n, _ in parts[:3])
+    remark = f"{len(parts)} files are points of it, at the steps in their names: {listed} …"
+    return replace(
+        first,
+        name=_without_number(first.name, step),
+        curves=curves,
+        config=config,
+        files=tuple(file for _, run in parts for file in run.files),
+        remarks=(*first.remarks, remark),
+    )
+
+
+# --- readings -------------------------------------------------------------------------------------
+
+
+def with_readings(
+    audit: Audit, tier: TierName, stated: Collection[tuple[str, Mapping[str, Any]]]
+) -> tuple[Audit, list[Batch]]:
+    """Return an audit whose claims are judged under every stated reading that runs have, too.
+
+    Args:
+        stated: the experiment and the settings of each run.
+
+    Returns:
+        The audit, and the alternatives to its guesses that runs have.
+    """
+    claims = []
+    batches: dict[Batch, None] = {}
+    for claim in audit.claims:
+        settings = audit.settings_of(claim.experiment)
+        own = [config for experiment, config in stated if experiment == claim.experiment]
+        base = audit.values_of(claim.experiment, tier, dict(claim.settings))
+        named = [
+            name
+            for name, setting in settings.items()
+            if name not in {*claim.readings, *claim.settings}
+            for reading in setting.readings
+            if any(
+                _is_at(config, name, {name: reading.value, **reading.together}, base)
+                for config in own
+            )
+        ]
+        named = [*dict.fromkeys(named)]
+        claims.append(claim.model_copy(update={"readings": (*claim.readings, *named)}))
+        for arm in alternatives_of(audit, claim):
+            name = "" if arm.varied is None else arm.varied[0]
+            if any(_is_at(config, name, arm.at(tier), base) for config in own):
+                batches[batch_of(audit, claim, arm, tier)] = None
+    return audit.model_copy(update={"claims": tuple(claims)}), [*batches]
+
+
+def _is_at(
+    config: Mapping[str, Any],
+    name: str,
+    changed: Mapping[str, SettingValue],
+    base: Mapping[str, SettingValue],
+) -> bool:
+    """Tell whether a run states a changed setting, and of the others nothing but these values."""
+    values = {**base, **changed}
+    stated = config.keys() & values.keys()
+    return name in stated and all(_equal(config[each], values[each]) for each in stated)
+
+
+def _equal(written: Any, value: SettingValue) -> bool:
+    converted = as_setting(written, value)
+    return converted is not None and same(converted, value)
+
+
+def stated_of(
+    runs: Iterable[LoggedRun], audit: Audit, mapping: MappingFile
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each experiment with the settings that each run, or the rule for it, states."""
+    for run in runs:
+        rule = mapping.rule(run.name)
+        config = {last_part(key): value for key, value in run.config.items()}
+        for name, called in mapping.configuration.items():
+            if called is not None and called in run.config:
+                config[name] = run.config[called]
+        own = {} if rule is None or rule.settings is None else rule.settings
+        for experiment in audit.experiments:
+            yield experiment, {**config, **own}

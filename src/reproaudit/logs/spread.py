@@ -1,0 +1,134 @@
+"""Columns that tell runs apart: ``split{seed}_score``, a column for each arm or model.
+
+A tag of the mapping may have `{seed}`, `{step}`, `{arm}` or a setting's name in braces. Such
+columns become rows, each with its seed, step or settings. An arm's name in a column's is found
+without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from reproaudit.cell import SettingValue
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.logged import number_of
+from reproaudit.logs.rows import Table
+
+PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+COUNTED = ("seed", "step")
+_JOINTS = r"[./_ :|-]"
+
+
+class RunLabel(NamedTuple):
+    """What a column's or a file's name says: a quantity, and the run that it is of.
+
+    Attributes:
+        name: the quantity, without what tells runs apart.
+        counts: the seed and the step, where they are told.
+        settings: the settings that are told, those of an arm among them.
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    settings: Mapping[str, SettingValue]
+
+
+def without_places(tag: str, places: Collection[str]) -> str:
+    """Return a tag with parentheses in place of the braces around these places."""
+    return PLACE.sub(lambda m: f"({m[1]})" if m[1] in places else m[0], tag)
+
+
+def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
+    """Return what a text says by a pattern with places; None if it does not match."""
+    names = PLACE.findall(pattern)
+    parts = [re.escape(part).replace(r"\*", ".*") for part in PLACE.split(pattern)[::2]]
+    groups = [r"(\d{1,15})" if name in COUNTED else "(.+?)" for name in names]
+    matched = re.fullmatch("".join(map("".join, zip(parts, [*groups, ""], strict=True))), text)
+    if matched is None:
+        return None
+    counts: dict[str, int] = {}
+    settings: dict[str, SettingValue] = {}
+    at = dict(zip(names, matched.groups(), strict=True))
+    for name, written in at.items():
+        if name in COUNTED:
+            counts[name] = int(written)
+        elif name not in asked.axes:
+            values = _known(asked, name, written)
+            if values is None:
+                return None
+            settings |= values
+    quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
+    return RunLabel(quantity, counts, settings)
+
+
+def _known(asked: Asked, name: str, written: str) -> Mapping[str, SettingValue] | None:
+    """Return the settings that a text stands for: an arm's name, or a value of a setting."""
+    if name == "arm" and asked.arms:
+        return next((own for arm, own in asked.arms.items() if _same(arm, written)), None)
+    for value in asked.values.get(name, ()):
+        if _same(str(value), written):
+            return {name: value}
+    return None
+
+
+def _same(known: str, written: str) -> bool:
+    number = number_of(known)
+    if number is not None and number == number_of(written):
+        return True
+    return known.lower().replace("-", "_") == written.strip().lower().replace("-", "_")
+
+
+def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
+    """Return what a column with an arm's name in it holds; None if that is nothing wanted."""
+    for arm, settings in asked.arms.items():
+        named = re.escape(arm).replace("_", "[_-]")
+        pattern = rf"(?i)(?:(.+?){_JOINTS})?{named}(?:{_JOINTS}(.+))?"
+        matched = re.fullmatch(pattern, column)
+        if matched is None:
+            continue
+        before, after = matched.groups()
+        if before and after:
+            rest = f"{before}{column[len(before)]}{after}"
+        else:
+            rest = before or after or asked.only or ""
+        if asked.wants(rest):
+            return RunLabel(rest, {}, settings)
+    return None
+
+
+def spread(table: Table, asked: Asked) -> Table:
+    """Return a table in which columns that tell runs apart have become rows."""
+    labels: dict[str, RunLabel] = {}
+    for column in table.columns:
+        by_pattern = (label_by_pattern(pattern, column, asked) for pattern in asked.patterns)
+        named = next((label for label in by_pattern if label is not None), None)
+        if named is None and not asked.wants(column):
+            named = label_by_arm(column, asked)
+        if named is not None:
+            labels[column] = named
+    if not labels:
+        return table
+    roles = {name: (name, "") for label in labels.values() for name in label.counts}
+    for label in labels.values():
+        roles |= {name: ("setting", name) for name in label.settings}
+    shared = [column for column in table.columns if column not in labels and column not in roles]
+    names = dict.fromkeys(label.name for label in labels.values())
+    rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
+    columns = tuple(dict.fromkeys((*shared, *roles, *names)))
+    return replace(table, columns=columns, rows=rows, roles={**table.roles, **roles}, alone=False)
+
+
+def _apart(
+    cells: Mapping[str, Any], labels: Mapping[str, RunLabel], shared: list[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows that a row holds side by side."""
+    groups: dict[str, dict[str, Any]] = {}
+    common = {column: cells[column] for column in shared if column in cells}
+    for column, label in labels.items():
+        if column in cells:
+            own = {**label.settings, **label.counts}
+            groups.setdefault(repr(own), {**common, **own})[label.name] = cells[column]
+    yield from groups.values() or [common]

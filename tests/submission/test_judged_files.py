@@ -1,0 +1,520 @@
+"""Somebody's files, judged in one step: nested JSON, columns, names of files, stores, readings."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.seeds import rule
+from reproaudit.cli import run_command
+from reproaudit.errors import AuditError
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.intake.importing import explained_logs, import_logs
+from reproaudit.service.judge import Judged, judge_logs, write_template
+
+ROOT = Path(__file__).parents[2]
+SHORT = (ROOT / "tests" / "short" / "maxrl2026.yaml").read_text(encoding="utf-8")
+ARMS = ("maxrl", "reinforce", "checkpoint")
+NUMBERS = {
+    "maxrl": [0.42, 0.40, 0.43, 0.39, 0.41],
+    "reinforce": [0.34, 0.31, 0.33, 0.32, 0.35],
+    "checkpoint": [0.40, 0.41, 0.39, 0.40, 0.38],
+}
+MAPPING = "mapping: {pass_8: '{arm}'}"
+
+
+def judged(folder: Path, logs: Path, mapping: str = "", audit: str = SHORT) -> Judged:
+    file = folder / "maxrl2026.yaml"
+    file.write_text(audit, encoding="utf-8")
+    stated = folder / "mapping.yaml"
+    stated.write_text(mapping or "{}", encoding="utf-8")
+    return judge_logs(load_audit(file), [logs], stated)
+
+
+def answers(card: Scorecard) -> dict[str, tuple[str, int, int]]:
+    return {
+        claim.id.rpartition(".")[2]: (str(claim.outcome), claim.base.yes, claim.base.n)
+        for claim in card.claims
+    }
+
+
+RIGHT = {"pass8": ("supported", 5, 5), "learns": ("undecided", 3, 5)}
+
+
+def rows_by_seed() -> Any:
+    rows = [
+        {"seed": seed, **{arm: {"pass_8": NUMBERS[arm][seed]} for arm in ARMS}} for seed in range(5)
+    ]
+    return {"seeds": 5, "summary": {"maxrl": 0.41}, "per_seed": rows}
+
+
+def rows_by_arm() -> Any:
+    return {
+        arm: [{"seed": seed, "pass_8": value} for seed, value in enumerate(NUMBERS[arm])]
+        for arm in ARMS
+    }
+
+
+def lists_by_arm() -> Any:
+    return {"seeds": [0, 1, 2, 3, 4], **{arm: {"pass_8": NUMBERS[arm]} for arm in ARMS}}
+
+
+def counted_lists() -> Any:
+    return {"n_seeds": 5, "results": {}, "pass_8": {arm: NUMBERS[arm] for arm in ARMS}}
+
+
+def keys_of_seeds() -> Any:
+    return {
+        f"seed_{seed}": {arm: {"pass_8": NUMBERS[arm][seed]} for arm in ARMS} for seed in range(5)
+    }
+
+
+def arms_above_seeds() -> Any:
+    return {
+        "mean": {arm: sum(NUMBERS[arm]) / 5 for arm in ARMS},
+        "by_seed": {
+            str(seed): {arm: {"pass_8": NUMBERS[arm][seed]} for arm in ARMS} for seed in range(5)
+        },
+    }
+
+
+def tidy_rows() -> Any:
+    return [
+        {"method": arm, "seed": seed, "pass_8": value}
+        for arm in ARMS
+        for seed, value in enumerate(NUMBERS[arm])
+    ]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        rows_by_seed, rows_by_arm, lists_by_arm, counted_lists, keys_of_seeds, arms_above_seeds,
+        tidy_rows,
+    ],
+)  # fmt: skip
+def test_nested_json_is_judged_without_a_mapping(tmp_path: Path, form: Any) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(form()))
+    assert answers(judged(tmp_path, file).scorecard) == RIGHT
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "mapping.yaml",
+        "maxrl2026.yaml",
+        "results.json",
+    ]
+
+
+def test_a_summary_beside_the_runs_is_passed_over_and_named(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    logs = judged(tmp_path, file).logs
+    assert logs is not None
+    assert "All runs: passed over beside the runs: seeds, summary.maxrl." in logs.lines
+
+
+def test_a_control_that_passes_too_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    audit = SHORT.replace("    main: true\n", "    main: true\n    must_fail: [checkpoint]\n")
+    assert answers(judged(tmp_path, file, audit=audit).scorecard)["pass8"][0] == "uninformative"
+
+
+def a_column_an_arm(folder: Path) -> None:
+    rows = [f"{seed}," + ",".join(str(NUMBERS[arm][seed]) for arm in ARMS) for seed in range(5)]
+    (folder / "r.csv").write_text("\n".join([f"seed,{','.join(ARMS)}", *rows]))
+
+
+def a_column_a_seed(folder: Path) -> None:
+    head = ",".join(f"run{seed}_score" for seed in range(5))
+    rows = [f"{arm}," + ",".join(map(str, NUMBERS[arm])) for arm in ARMS]
+    (folder / "r.csv").write_text("\n".join([f"method,{head}", *rows]))
+
+
+def a_file_an_arm(folder: Path) -> None:
+    for arm in ARMS:
+        rows = [f"{seed},{value}" for seed, value in enumerate(NUMBERS[arm])]
+        (folder / f"{arm}.csv").write_text("\n".join(["seed,pass_8", *rows, "mean,0.4"]))
+
+
+def a_folder_a_run(folder: Path) -> None:
+    for arm in ARMS:
+        for seed, value in enumerate(NUMBERS[arm]):
+            run = folder / arm / f"run{seed}"
+            run.mkdir(parents=True)
+            (run / "result.json").write_text(json.dumps({"pass_8": value}))
+
+
+def a_metric_in_a_column(folder: Path) -> None:
+    rows = [
+        f"{arm},{seed},pass_8,{value}" for arm in ARMS for seed, value in enumerate(NUMBERS[arm])
+    ]
+    (folder / "r.csv").write_text("\n".join(["agent,seed,metric,value", *rows]))
+
+
+def a_trackio_store(folder: Path) -> None:
+    base = sqlite3.connect(folder / "project.db")
+    base.execute("CREATE TABLE metrics (timestamp TEXT, run_name TEXT, step INTEGER, metrics TEXT)")
+    base.execute("CREATE TABLE configs (run_name TEXT, config TEXT)")
+    for arm in ARMS:
+        for seed, value in enumerate(NUMBERS[arm]):
+            name = f"{arm}-{seed}"
+            written = json.dumps({"pass_8": value, "note": "x"})
+            base.execute("INSERT INTO metrics VALUES ('2031-01-01', ?, 10, ?)", (name, written))
+            config = json.dumps({"seed": seed, "_Username": "ada"})
+            base.execute("INSERT INTO configs VALUES (?, ?)", (name, config))
+    base.commit()
+    base.close()
+
+
+@pytest.mark.parametrize(
+    ("form", "mapping"),
+    [
+        (a_column_an_arm, ""),
+        (a_column_an_arm, MAPPING),
+        (a_column_a_seed, "mapping: {pass_8: 'run{seed}_score'}"),
+        (a_file_an_arm, ""),
+        (a_folder_a_run, "names: '{arm}/run{seed}/*'"),
+        (a_metric_in_a_column, ""),
+        (a_trackio_store, ""),
+    ],
+)
+def test_what_tells_arms_and_seeds_apart_is_said_in_two_lines(
+    tmp_path: Path, form: Any, mapping: str
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    form(logs)
+    assert answers(judged(tmp_path, logs, mapping).scorecard) == RIGHT
+
+
+def test_the_mapping_may_stand_in_the_audit_and_moves_no_rule(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    a_column_a_seed(logs)
+    audit = f"{SHORT}files:\n  mapping: {{pass_8: 'run{{seed}}_score'}}\n"
+    card = judged(tmp_path, logs, audit=audit).scorecard
+    assert answers(card) == RIGHT
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    (plain / "maxrl2026.yaml").write_text(SHORT)
+    assert load_audit(plain / "maxrl2026.yaml") == card.audit.model_copy(update={"files": None})
+
+
+def test_a_fault_in_the_audits_mapping_is_told_in_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    with pytest.raises(AuditError) as error:
+        judged(tmp_path, file, audit=f"{SHORT}files: {{columns: {{sede: x}}}}\n")
+    assert "maxrl2026.yaml, files:1:" in str(error.value)
+    assert "sede" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_rule_may_name_an_arm(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for arm, called in zip(ARMS, "abc", strict=True):
+        rows = [f"{seed},{value}" for seed, value in enumerate(NUMBERS[arm])]
+        (logs / f"{called}.csv").write_text("\n".join(["seed,pass_8", *rows]))
+    rules = [
+        {"match": f"{called}.csv*", "arm": arm} for arm, called in zip(ARMS, "abc", strict=True)
+    ]
+    assert answers(judged(tmp_path, logs, yaml.safe_dump({"runs": rules})).scorecard) == RIGHT
+    with pytest.raises(AuditError, match="Did you mean 'maxrl'"):
+        judged(tmp_path, logs, "runs: [{match: 'a.csv*', arm: maxlr}]")
+
+
+def test_an_arm_may_have_another_name_in_the_logs(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_arm()).replace('"reinforce"', '"REINFORCE++"'))
+    assert answers(judged(tmp_path, file, "arms: {reinforce: REINFORCE++}").scorecard) == RIGHT
+    with pytest.raises(AuditError, match="Did you mean 'reinforce'"):
+        judged(tmp_path, file, "arms: {reinforcement: REINFORCE++}")
+
+
+def test_the_command_prints_what_it_took_for_what_and_writes_a_page_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("results.json").write_text(json.dumps(rows_by_seed()))
+    audit = SHORT.replace("    main: true\n", "    main: true\n    must_fail: [checkpoint]\n")
+    Path("maxrl2026.yaml").write_text(audit)
+    command = ["judge", "maxrl2026.yaml", "results.json", "--as-page", "page.md"]
+    assert run_command(command) == 0
+    printed = capsys.readouterr().out
+    assert "with arm = 'checkpoint', from table: seeds 0, 1, 2, 3, 4" in printed
+    page = Path("page.md").read_text()
+    assert page.count("\n") <= 60
+    digest = rule(load_audit(Path("maxrl2026.yaml")), "runs", "paper")
+    assert f"- rule of runs: `{digest}`" in page
+    assert "| uninformative | 5 of 5 |" in page
+    assert "| control checkpoint | | 5 of 5 |" in page
+    assert run_command(command) == 2
+    assert "page.md: exists already" in capsys.readouterr().err
+
+
+# --- readings, states, repetitions ----------------------------------------------------------------
+
+TREE = """
+schema_version: 2
+paper: {slug: tree, title: A paper, year: 2031}
+settings:
+  epochs:
+    value: 100
+    source: paper
+    locator: Appendix
+    readings: [{value: 150, source: authors_code, locator: train.py}]
+  rate: {value: 0.1, source: assumption, why: Usual., alternatives: [0.2]}
+experiments:
+  birds:
+    title: A tree of birds
+    measurements: {acc: {kind: scalar, unit: "1", meaning: Accuracy.}}
+claims:
+  - id: tree.high
+    says: The accuracy is at least 80.
+    short: the accuracy is at least 80
+    locator: Table 1
+    main: true
+    experiment: birds
+    headline: [{kind: reaches, value: acc, at_least: 80, from: paper}]
+    no_control: a reported number
+"""
+
+
+def judged_tree(folder: Path, table: str, mapping: str = "") -> Judged:
+    (folder / "tree.yaml").write_text(TREE)
+    (folder / "mapping.yaml").write_text(mapping or "{}")
+    (folder / "log.csv").write_text(table)
+    audit = load_audit(folder / "tree.yaml")
+    return judge_logs(audit, [folder / "log.csv"], folder / "mapping.yaml")
+
+
+def table_of(column: str, values: dict[float, float]) -> str:
+    rows = [f"{seed},{at},{acc}" for at, acc in values.items() for seed in range(5)]
+    return "\n".join([f"seed,{column},acc", *rows])
+
+
+def test_runs_of_a_stated_reading_are_judged_as_that(tmp_path: Path) -> None:
+    (answer,) = judged_tree(tmp_path, table_of("epochs", {100: 70, 150: 90})).scorecard.claims
+    (reading,) = answer.readings
+    assert (answer.base.yes, answer.base.n) == (0, 5)
+    assert (reading.name, reading.yes, reading.n) == ("epochs=150", 5, 5)
+    assert str(answer.outcome) == "depends"
+    assert "not run with another" not in answer.model_dump_json()
+
+
+def test_a_template_names_the_readings_that_may_be_handed_in(tmp_path: Path) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    write_template(load_audit(tmp_path / "tree.yaml"), tmp_path / "mine")
+    assert "settings: {epochs: 150}\n" in (tmp_path / "mine" / "manifest.yaml").read_text()
+
+
+def test_runs_of_an_alternative_to_a_guess_are_judged_as_that(tmp_path: Path) -> None:
+    (answer,) = judged_tree(tmp_path, table_of("rate", {0.1: 90, 0.2: 70})).scorecard.claims
+    (other,) = answer.alternatives
+    assert (answer.base.yes, other.yes, other.n) == (5, 0, 5)
+    assert str(answer.outcome) == "depends"
+
+
+def test_runs_that_did_not_finish_are_left_out_and_counted(tmp_path: Path) -> None:
+    states = ["finished"] * 5 + ["crashed", "running"]
+    rows = [f"{seed},{state},{90 if seed < 5 else 1}" for seed, state in enumerate(states)]
+    made = judged_tree(tmp_path, "\n".join(["seed,state,acc", *rows]))
+    assert made.scorecard.claims[0].base.n == 5
+    assert made.logs is not None
+    assert made.logs.counted == [
+        "5 of 7 runs given were judged.",
+        "Not finished, and left out: seed 5: crashed, seed 6: running.",
+    ]
+
+
+def test_repetitions_under_one_seed_are_runs_and_copies_are_none(tmp_path: Path) -> None:
+    with pytest.raises(AuditError, match=r"where each row is a run, `number: \[seeds\]`"):
+        judged_tree(tmp_path, "seed,acc\n0,90\n0,91\n1,92\n2,93\n3,94")
+    made = judged_tree(tmp_path, "seed,acc\n0,90\n0,91\n1,92\n2,93\n3,94", "number: [seeds]")
+    assert made.scorecard.claims[0].base.n == 5
+    with pytest.raises(AuditError, match="Leave out the copies"):
+        judged_tree(tmp_path, "seed,acc\n0,90\n0,90\n1,92\n2,93\n3,94")
+
+
+def test_text_that_changes_by_row_makes_no_runs_and_numbering_goes_on(tmp_path: Path) -> None:
+    rows = [f"2031-01-0{n} 10:00:0{n},machine-{n},{90 + n}" for n in range(1, 4)]
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for name in ("part1", "part2"):
+        (logs / f"{name}.csv").write_text("\n".join(["started at,on,acc", *rows]))
+    (tmp_path / "tree.yaml").write_text(TREE)
+    (tmp_path / "mapping.yaml").write_text("number: [seeds]")
+    made = judge_logs(load_audit(tmp_path / "tree.yaml"), [logs], tmp_path / "mapping.yaml")
+    assert made.scorecard.claims[0].base.n == 6
+
+
+def test_settings_that_differ_are_told_all_at_once(tmp_path: Path) -> None:
+    table = "seed,params.a,params.b,acc\n0,1,x,90\n1,2,y,91"
+    with pytest.raises(AuditError, match=r"`vary: \[params.a, params.b\]`"):
+        judged_tree(tmp_path, table)
+
+
+def test_files_are_explained_without_a_refusal(tmp_path: Path) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    (tmp_path / "log.csv").write_text("seed,epochs,lr,score\n0,100,0.1,3\n1,70,0.1,4\n")
+    (tmp_path / "broken.csv").write_text("seed,acc\n1")
+    lines = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "log.csv"], None)
+    assert any("score (measurement)" in line for line in lines)
+    assert any("not used: lr, score" in line for line in lines)
+    (line,) = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "broken.csv"], None)
+    assert "found 1 cells; expected 2" in line
+
+
+# --- public cases, where they are there -----------------------------------------------------------
+
+
+def _cases() -> Path | None:
+    places = (above / "shared" / "cases" for above in ROOT.parents)
+    return next((place for place in places if place.is_dir()), None)
+
+
+CASES = _cases()
+GO_WELL = {
+    "51-scores-xs-ys/small": ("dreamer", "m.yaml", "supported", 6, 6),
+    "53-step-in-the-file-name/evals": ("ckpt", "m.yaml", "undecided", 1, 1),
+    "55-numbers-in-a-list/logs": ("cluster", "number: [seeds]", "undecided", 3, 5),
+    "55-numbers-in-a-list/l3": ("cluster", "number: [seeds]", "undecided", 3, 5),
+    "56-a-reading-from-logs/logs": ("tree", "", "undecided", 2, 5),
+    "58-optuna-trials/logs": ("search", "mapping: {accuracy: value}", "supported", 6, 6),
+    "59-crashed-and-running/logs": ("states", "m.yaml", "supported", 5, 5),
+    "59-crashed-and-running/logs-mlflow": ("states", "", "supported", 5, 5),
+    "62-page-csv-two-tags/csv": ("tbpage", "", "supported", 5, 5),
+    "64-epochs-as-seeds/runs": ("keras", "m2.yaml", "supported", 5, 5),
+    "73-folds-in-columns/logs": (
+        "svm",
+        'mapping: {accuracy: "split{seed}_test_score"}\nconfiguration: {c: param_C}',
+        "supported",
+        5,
+        5,
+    ),
+    "74-tune-progress/train_2025-03-05": ("tune", "m.yaml", "supported", 5, 5),
+    "75-a-column-a-model/logs": (
+        "compass",
+        'mapping: {score: "{model}"}\nnumber: [seeds]',
+        "undecided",
+        1,
+        1,
+    ),
+    "76-three-or-five/logs": ("fix", "m.yaml", "undecided", 1, 1),
+    "76-three-or-five/three": ("fix", "m.yaml", "supported", 3, 3),
+    "79-mean-row/logs": ("summary", "", "supported", 5, 5),
+    "79-mean-row/words": ("summary", "columns: {seed: fold}", "supported", 5, 5),
+}
+
+
+def judged_case(place: str, slug: str, mapping: str, tmp_path: Path) -> Judged:
+    assert CASES is not None
+    folder = CASES / place.partition("/")[0]
+    stated = folder / mapping
+    if not mapping.endswith(".yaml"):
+        stated = tmp_path / "mapping.yaml"
+        stated.write_text(mapping or "{}")
+    return judge_logs(load_audit(folder / "audits" / f"{slug}.yaml"), [CASES / place], stated)
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize("place", GO_WELL)
+def test_a_public_case_goes_well_within_a_small_mapping(tmp_path: Path, place: str) -> None:
+    slug, mapping, outcome, yes, count = GO_WELL[place]
+    card = judged_case(place, slug, mapping, tmp_path).scorecard
+    answer = card.claims[0]
+    assert (str(answer.outcome), answer.base.yes, answer.base.n) == (outcome, yes, count)
+
+
+CURVES = {
+    "01-tb-resume-overlap/plain": ("overlap: later", 0.936411),
+    "01-tb-resume-overlap/purge": ("", 0.936411),
+    "02-tb-add-scalars/runs": ("mapping: {val_accuracy: accuracy/val/accuracy}", 0.946968),
+    "03-padded-csv/logs": ("", 0.946968),
+    "04-header-repeated/logs": ("", 0.946968),
+    "05-lightning-tags/lightning_logs": ("", 0.946968),
+    "06-macos-zip/logs.zip": ("", 0.946968),
+    "07-yaml-1e-4/logs": ("", 0.946968),
+    "08-mlflow-no-step/mlruns": ("number: [steps]", 0.946968),
+    "09-mlflow3-models/mlruns": ("", 0.946968),
+    "11-sacred/runs": ("", 0.946968),
+    "12-hydra-multirun/multirun": ("", 0.946968),
+    "16-excel-german/utf16.csv": ("", 0.946968),
+    "16-excel-german/utf8bom.csv": ("", 0.946968),
+    "20-hf-eval-nan/out": ("mapping: {val_accuracy: eval_accuracy}", 0.946968),
+    "22-json-log-text-numbers/logs": ("", 0.946968),
+    "25-gz/logs": ("", 0.946968),
+    "27-wandb-history-csv/export": ("mapping: {val_accuracy: val.accuracy}", 0.946968),
+}
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize("place", CURVES)
+def test_a_curve_of_a_public_case_is_read_to_its_end(tmp_path: Path, place: str) -> None:
+    assert CASES is not None
+    mapping, end = CURVES[place]
+    (tmp_path / "mapping.yaml").write_text(mapping or "{}")
+    audit = load_audit(CASES / "fit2031.yaml")
+    logs = import_logs(audit, [CASES / place], tmp_path / "mapping.yaml")
+    own = logs.measured[0]
+    assert [*own.seeds] == [0, 1, 2, 3, 4]
+    steps, values = own.seeds[0]["val_accuracy"]
+    assert len(steps) == 10
+    assert end in [pytest.approx(value, abs=1e-6) for value in values[5:]]
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize(
+    ("place", "slug", "mapping", "way", "never"),
+    [
+        ("64-epochs-as-seeds/runs", "keras", "number: [seeds]", "number: [steps]", "[seeds]`"),
+        ("64-epochs-as-seeds/one", "keras", "", "seed: 0", "number: [seeds]"),
+        ("68-latex-table/table.tex", "tex", "", "make one: a row", "no log)"),
+        ("73-folds-in-columns/logs", "svm", "", "split{seed}_test_score", "ignore"),
+    ],
+)
+def test_a_refusal_offers_what_fits_the_data(
+    tmp_path: Path, place: str, slug: str, mapping: str, way: str, never: str
+) -> None:
+    with pytest.raises(AuditError) as error:
+        judged_case(place, slug, mapping, tmp_path)
+    assert way in str(error.value)
+    assert never not in str(error.value)
+
+
+def ways_in(message: str) -> list[dict[str, Any]]:
+    """The lines of mapping that a refusal offers and that can be pasted as they are."""
+    written = re.findall(r"`([a-z_]+: [^`]*)`", message)
+    return [yaml.safe_load(way) for way in written if not re.search(r"…|ROLE|TAG|NAME", way)]
+
+
+def followed(
+    place: str, slug: str, mapping: dict[str, Any], tmp_path: Path, depth: int = 3
+) -> list[str]:
+    """The outcomes to which every offered line leads, and every line offered after it."""
+    try:
+        card = judged_case(place, slug, yaml.safe_dump(mapping), tmp_path).scorecard
+        return [str(card.claims[0].outcome)]
+    except AuditError as error:
+        ways = ways_in(str(error)) if depth else []
+    return [
+        outcome
+        for way in ways
+        for outcome in followed(place, slug, {**mapping, **way}, tmp_path, depth - 1)
+    ]
+
+
+@pytest.mark.skipif(CASES is None, reason="the public cases are not there")
+@pytest.mark.parametrize("place", GO_WELL)
+def test_no_line_that_is_offered_leads_to_a_wrong_answer(tmp_path: Path, place: str) -> None:
+    slug, _, outcome, _, _ = GO_WELL[place]
+    open_answers = {"undecided", "not tested"}
+    assert {*followed(place, slug, {}, tmp_path)} <= {outcome, *open_answers}
