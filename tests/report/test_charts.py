@@ -78,6 +78,14 @@ OF_CHECKS: dict[str, tuple[dict[str, Any], str, tuple[float | None, float | None
     "a distance from a number": (
         {"distance": None, "at_most": None, "kind": "equals", "value": "distance",
          "to": 0.02, "within": 0.001}, "distance", (0.019, 0.021)),
+    "a distance from another arm": (
+        {"distance": None, "at_most": None, "kind": "equals", "value": "distance",
+         "to": {"measurement": "distance", "arm": "low"}, "within": 0.25},
+        "distance minus low", (-0.25, 0.25)),
+    "a factor from another arm": (
+        {"distance": None, "at_most": None, "kind": "equals", "value": "distance",
+         "to": {"measurement": "distance", "arm": "low"}, "within": 1.0, "relative": True},
+        "distance over low", (0.5, 2.0)),
 }  # fmt: skip
 
 

@@ -143,7 +143,7 @@ class GrowsLike(Kind, Sourced):
         """Return the law, fitted to late training."""
         late = x >= max(x[0] + self.late * (x[-1] - x[0]), x[x > 0].min())
         law = self._at(x[late])
-        return x[late], np.polyval(np.polyfit(law, y[late], 1), law)
+        return x[late], np.asarray(np.polyval(np.polyfit(law, y[late], 1), law))
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
         """Return the growth, and the best rival's misfit over the law's."""

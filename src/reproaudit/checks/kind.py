@@ -521,7 +521,7 @@ class Kind(StrictModel):
         return names.noun(measurement) if quantity is None else read_noun(quantity, names)
 
     def drawing(self, number: Number, noun: str, _names: Names) -> Drawing:
-        """Return what a figure draws for a number: the quantity that a page calls so."""
+        """Return what a figure draws for a number: the quantity as measured, under its noun."""
         return Drawing(noun, bounded=number.drawn)
 
     def course(self, run: Run, quantity: Quantity) -> Course:
