@@ -13,7 +13,7 @@ from benchmarks.calibrate import CHECK
 
 from browsing import fits, serious, watched
 from factories import card_of, make_audit, make_record, make_scorecard
-from miniatures import aligns, audit_data, claim
+from miniatures import aligns, audit_data, claim, setting
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
@@ -194,6 +194,18 @@ def test_every_rendering_has_head_and_missed_rows_in_one_order(
     assert text.count("0 of 6") >= len(missed)
     if render is not RENDERED["run"]:  # which has a line a claim
         assert all(row.bound_words in text for row in missed)
+
+
+def test_a_terminal_counts_what_other_stated_values_do_not_meet() -> None:
+    level = setting(0.02, readings=[{"value": 0.5, "source": "authors_code", "locator": "Line 1"}])
+    made = claim("mini", "one", main=True, readings=["level"], notes=[aligns(0.002)])
+    card = make_scorecard(claims=[made], settings={**audit_data()["settings"], "level": level})
+    text = joined(report_lines(card))
+    unmet = text[text.index("Not met") :]
+    (row,) = [row for row in card.rows if row.role == "stricter" and row.arm == "own"]
+    assert f"{row.bound_words}: 0 of 6; 2 conditions with other stated values" in unmet
+    assert "Not met" not in joined(run_lines(card))
+    assert all(joined([row_words(row)]) in joined(detail_lines(card)) for row in card.rows)
 
 
 def test_a_page_that_is_too_long_counts_what_ended_as_it_should() -> None:

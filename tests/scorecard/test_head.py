@@ -17,9 +17,10 @@ from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Record
 from reproaudit.report.pages import markdown
 from reproaudit.scorecard.answers import with_reviews
+from reproaudit.scorecard.claims import texts_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.lines import MOST_LINE_WORDS
-from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, words_in
+from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, clauses_of, words_in
 from scorecard.test_rows import one_claim, scorecard
 
 ROOT = Path(__file__).parents[2]
@@ -224,3 +225,18 @@ def test_what_failed_at_its_own_scale_is_said_with_its_number_and_bound() -> Non
     card = scorecard(make_audit(claims=[missed]))
     assert line(card).text == "0 of 6: distance 0.021, 0.002 allowed"
     assert card.head.verdict[0].startswith("The main claim does not hold, 0 of 6: ")
+
+
+def test_a_clause_is_cut_where_no_other_begins_alike() -> None:
+    shorts = {
+        "ends": "with both matrices trained, the distance of each vanishes in the end",
+        "signs": "with both matrices trained, the signs of the two differ",
+        "brief": "the loss vanishes",
+    }
+    made = [claim("mini", name, short=short) for name, short in shorts.items()]
+    card = scorecard(make_audit(claims=made))
+    assert clauses_of(texts_of(card.audit, card.claims, "paper")) == {
+        "mini.ends": "with both matrices trained, the distance…",
+        "mini.signs": "with both matrices trained, the signs…",
+        "mini.brief": "the loss vanishes",
+    }

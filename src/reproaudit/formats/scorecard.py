@@ -185,7 +185,7 @@ class Row(StrictModel):
     n: int
     """The runs that were held against the bound or diverged, which says no."""
     void: int = 0
-    """The runs that cannot be held against it."""
+    """The runs that cannot be held against it; not those beside which no other was planned."""
     crashed: int = 0
     """The runs that crashed."""
     diverged: int = 0

@@ -16,7 +16,6 @@ from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
     OWN_CLAIMS,
-    CheckRows,
     Part,
     certainty,
     closing,
@@ -54,7 +53,7 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     for choice in head.choices:
         values = f"{choice.value} → {', '.join(choice.others)}"
         changes = "; ".join(effect.text for effect in choice.effects)
-        text = f"{choice.words}: {values}. {changes} ({choice.scale})"
+        text = f"{choice.words}: {values}; {changes} (scale: {choice.scale})"
         yield from _wrapped(text, width, "  ", "    ")
     if head.questions:
         yield from ("", head.questions_title)
@@ -158,9 +157,9 @@ def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
 
 
 def _unmet(card: Scorecard, width: int) -> Iterator[str]:
-    """Yield each claim with every condition that its own runs or other stated values miss."""
+    """Yield each claim with the conditions that its runs miss; under other values, how many."""
     every = [] if card.tier == "smoke" else parts(card)
-    said = {part.name: [*filter(None, map(_unmet_words, part.checks))] for part in every}
+    said = {part.name: [*dict.fromkeys(_unmet_of(part))] for part in every}
     if any(said.values()):
         yield from ("", "Not met (--verbose has every number)")
     for name, conditions in said.items():
@@ -168,19 +167,22 @@ def _unmet(card: Scorecard, width: int) -> Iterator[str]:
             yield from _wrapped(f"{name}: {'; '.join(conditions)}", width, "  ", "    ")
 
 
-def _unmet_words(check: CheckRows) -> str:
-    """A condition with the counts of runs that miss it; '' where it is met as far as it ran."""
-    unmet = [
-        row
-        for row in check.rows
-        if is_own(row) and row.decision is not RowDecision.MET and (row.yes < row.n or not row.n)
-    ]
-    own = [row for row in unmet if row.arm == check.own.arm]
-    others = len({row.arm for row in unmet} - {check.own.arm})
-    counts = [" ".join(filter(None, (row.at_words, _ended(row)))) for row in own]
-    if others:
-        counts.append(f"not met with {counted(others, 'other stated value')}")
-    return f"{check.bounded}: {', '.join(counts)}" if counts else ""
+def _unmet_of(part: Part) -> Iterator[str]:
+    elsewhere = 0
+    for check in part.checks:
+        unmet = [row for row in check.rows if is_own(row) and _is_unmet(row)]
+        own = [row for row in unmet if row.arm == check.own.arm]
+        counts = ", ".join(": ".join(filter(None, (row.at_words, _ended(row)))) for row in own)
+        if own:
+            yield f"{check.bounded}: {counts}"
+        elsewhere += len(unmet) > len(own)
+    if elsewhere:
+        yield f"{counted(elsewhere, 'condition')} with other stated values"
+
+
+def _is_unmet(row: Row) -> bool:
+    """Whether a condition is not met; one that is met as far as it ran is open alone."""
+    return row.decision is not RowDecision.MET and (row.yes < row.n or not row.n)
 
 
 def _ended(row: Row) -> str:

@@ -184,7 +184,7 @@ def words_in(head: Head) -> int:
         _CHOICES if head.choices else "",
         *(head.title, head.byline, head.scale, head.runs, head.read, head.not_read, head.fold),
         *head.verdict,
-        "" if note is None else f"> {note.text} > — opinion of the auditor, {note.as_of}",
+        "" if note is None else f"> {note.text} > — opinion of {note.by}, {note.as_of}",
         " · ".join(legend({line.outcome for line in head.own})),
         *(f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in head.own),
         *(f"| {row.words} | {row.value} → {listed(row.others)} |" for row in head.choices),
