@@ -49,7 +49,10 @@ def role_of(place: str) -> str:
     return {"fast": "model", "plain": "model", "settings": "experiments"}.get(module, module)
 
 
-TOOL = defined(file for file in PACKAGE.rglob("*.py") if PAPERS not in file.parents)
+SHORT = PACKAGE / "audit" / "short"
+"""The short form of an audit, whose models bear the names of what they stand for."""
+
+TOOL = defined(file for file in PACKAGE.rglob("*.py") if not {PAPERS, SHORT} & {*file.parents})
 BY_PAPER = {
     folder.name: defined(folder.rglob("*.py")) for folder in PAPERS.iterdir() if folder.is_dir()
 }

@@ -32,7 +32,7 @@ import pytest
 
 if TYPE_CHECKING:
     from reproaudit.audit.model import TierName
-    from reproaudit.report.parts import Part
+    from reproaudit.report.parts import ClaimPart
     from reproaudit.service.notebook import PaperScorecard
 
 MARK = "reproaudit"
@@ -474,14 +474,14 @@ def _skip(reason: str) -> None:
     raise pytest.skip.Exception(reason, _use_item_location=True)
 
 
-def _words(claim: Part) -> str:
-    from reproaudit.report.parts import certainty
+def _words(claim: ClaimPart) -> str:
+    from reproaudit.report.parts import certainty_words
 
     answer = f"{claim.answer.outcome}, {claim.words.runs}: {claim.line.text}"
-    return f"{answer}; {certainty(claim)}"
+    return f"{answer}; {certainty_words(claim)}"
 
 
-def _properties(claim: Part) -> Iterator[tuple[str, str]]:
+def _properties(claim: ClaimPart) -> Iterator[tuple[str, str]]:
     from reproaudit.service.notebook import claim_cells
 
     names = ("claim", "outcome", "certainty", "runs", "effect")

@@ -18,28 +18,28 @@ from reproaudit.cell import Cell
 from reproaudit.formats.scorecard import Figure
 from reproaudit.records import Measurements, Series
 from reproaudit.report.chart import chart, chart_label, ends, picture, strip
-from reproaudit.report.parts import Part, parts
+from reproaudit.report.parts import ClaimPart, parts
 
 
-def shown(**headline: Any) -> Part:
+def shown(**headline: Any) -> ClaimPart:
     check = {"kind": "aligns", "distance": "distance", "at_most": 0.1, "from": "paper", **headline}
     check = {name: value for name, value in check.items() if value is not None}
     made = claim("mini", "shown", main=True, headline=[check], nulls=["stays"])
     return parts(make_scorecard(claims=[made]))[0]
 
 
-def figure_of(part: Part) -> Figure:
+def figure_of(part: ClaimPart) -> Figure:
     assert part.figure is not None
     return part.figure
 
 
-def drawn(part: Part, role: str) -> list[float]:
+def drawn(part: ClaimPart, role: str) -> list[float]:
     """The last number of every run with a role."""
     lines = [line for line in figure_of(part).lines if line.role == role]
     return sorted(run[-1] for line in lines for run in line.runs)
 
 
-def tree_of(part: Part) -> ElementTree.Element:
+def tree_of(part: ClaimPart) -> ElementTree.Element:
     return ElementTree.fromstring(str(chart(part.figure) if part.figure else ends(part)))
 
 

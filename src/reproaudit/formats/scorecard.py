@@ -423,7 +423,7 @@ class DocumentedCounts(StrictModel):
     """Of so many."""
 
 
-class Inputs(StrictModel):
+class InputDigests(StrictModel):
     """What a scorecard was made of: digests by which it is known whether that has changed."""
 
     audit: str
@@ -593,7 +593,7 @@ class Scorecard(StrictModel):
     """The paper's short name."""
     tier: Annotated[str, Field(pattern=r"^(smoke|quick|paper(-[a-z0-9-]+)?)$")]
     """smoke, quick, paper, or paper with the salt that drew its seeds."""
-    inputs: Inputs | None = None
+    inputs: InputDigests | None = None
     """What it was made of; null of measurements from elsewhere."""
     head: Head
     """What a reader sees first."""

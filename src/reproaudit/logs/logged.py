@@ -31,7 +31,7 @@ MOST_CAUSES = 12
 MOST_LISTED = 8
 """Names that a sentence lists; it counts the others."""
 
-FEWEST_OF_COURSE = 8
+FEWEST_LOGGED = 8
 """Numbers from which neighbours tell a course from numbers in any order."""
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
@@ -382,7 +382,7 @@ def is_course(numbers: Sequence[float | None]) -> bool:
     By von Neumann's ratio, which is 2 of numbers in any order: neighbours are alike in a course.
     """
     values = np.array([np.nan if number is None else number for number in numbers])
-    if len(values) < FEWEST_OF_COURSE or not np.isfinite(values).all():
+    if len(values) < FEWEST_LOGGED or not np.isfinite(values).all():
         return False
     return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())
 

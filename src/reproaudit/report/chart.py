@@ -15,7 +15,7 @@ from reproaudit.checks import Side
 from reproaudit.formats.numbers import counted, number, with_power
 from reproaudit.formats.scorecard import Figure, LineRole, Lines, Row, RowRole
 from reproaudit.formats.verdict import Estimate
-from reproaudit.report.parts import CheckRows, Part
+from reproaudit.report.parts import CheckRows, ClaimPart
 
 WIDTH = 440.0
 LEAST_HEIGHT = 236.0
@@ -257,7 +257,7 @@ class _Marks(NamedTuple):
     values: Sequence[float]
 
 
-def ends(part: Part) -> Markup:
+def ends(part: ClaimPart) -> Markup:
     """Return the runs of a claim without a course as marks: a block for each condition.
 
     Each block has the condition's own scale, its bound, and the runs of the claim, of its controls
@@ -275,7 +275,7 @@ def ends(part: Part) -> Markup:
     return _svg("chart", WIDTH, top, f"{part.line.title}: every run as a mark", blocks)
 
 
-def _block(part: Part, check: CheckRows, top: float) -> tuple[list[Markup], float] | None:
+def _block(part: ClaimPart, check: CheckRows, top: float) -> tuple[list[Markup], float] | None:
     """A condition's marks from a height on, and the height at which they end."""
     marks = _marks(part, check, MOST_ARMS)
     estimate = _estimate(part, check.first)
@@ -302,7 +302,7 @@ def _block(part: Part, check: CheckRows, top: float) -> tuple[list[Markup], floa
     return parts, floor + 24
 
 
-def strip(part: Part) -> Markup:
+def strip(part: ClaimPart) -> Markup:
     """Return the condition that a claim's row shows: a mark for each run, and the bound."""
     check = part.leading
     estimate = None if check is None else _estimate(part, check.first)
@@ -324,7 +324,7 @@ def strip(part: Part) -> Markup:
     return _svg("strip", STRIP_WIDTH, height, label, parts)
 
 
-def _marks(part: Part, check: CheckRows, most: int) -> list[_Marks]:
+def _marks(part: ClaimPart, check: CheckRows, most: int) -> list[_Marks]:
     """The runs of the claim, then of other arms that ran beside it, as many as asked for."""
     base = part.answer.base.name
     kinds = {
@@ -349,7 +349,7 @@ def _marks(part: Part, check: CheckRows, most: int) -> list[_Marks]:
     return sorted(drawn, key=lambda mark: order.index(mark.kind))[:most]
 
 
-def _estimate(part: Part, row: Row) -> Estimate | None:
+def _estimate(part: ClaimPart, row: Row) -> Estimate | None:
     """The numbers behind a row of what decides; None where no run has one."""
     arms = [arm for arm in part.answer.arms() if arm.name == row.arm and arm.role is row.arm_role]
     arm = next((arm for arm in arms if arm.at == row.at), None) or next(iter(arms), None)

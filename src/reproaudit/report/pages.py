@@ -19,12 +19,12 @@ from reproaudit.report.chart import chart, ends, strip
 from reproaudit.report.parts import (
     GRID_MARKS,
     OWN_CLAIMS,
-    certainty,
+    certainty_words,
     grid_of,
     groups,
     how_to_read,
     is_bold,
-    is_own,
+    is_stated,
     legend_words,
     links,
     meta,
@@ -40,8 +40,8 @@ from reproaudit.report.rows import (
     met_words,
     row_cells,
     row_words,
+    rows_shown,
     said_in_brief,
-    shown,
 )
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -57,13 +57,13 @@ BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0), (6, 0))
 """How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
 _HELPERS = (
-    certainty,
+    certainty_words,
     chart,
     ends,
     grid_of,
     groups,
     how_to_read,
-    is_own,
+    is_stated,
     legend_words,
     links,
     listed,
@@ -78,7 +78,7 @@ _HELPERS = (
     row_cells,
     row_words,
     said_in_brief,
-    shown,
+    rows_shown,
     strip,
     is_bold,
     title_words,

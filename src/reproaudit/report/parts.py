@@ -61,7 +61,7 @@ class CheckRows:
     @property
     def own(self) -> Row:
         """The first row of the claim's own runs."""
-        return next((row for row in self.rows if is_own(row)), self.rows[0])
+        return next((row for row in self.rows if is_stated(row)), self.rows[0])
 
     @property
     def bounded(self) -> str:
@@ -81,11 +81,11 @@ class CheckRows:
     @property
     def is_met(self) -> bool:
         """Whether the claim's own runs, and those of every stated reading, meet it."""
-        return all(row.decision is RowDecision.MET for row in self.rows if is_own(row))
+        return all(row.decision is RowDecision.MET for row in self.rows if is_stated(row))
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """All that a page says of one claim."""
 
     line: ClaimLine
@@ -123,14 +123,14 @@ class Part:
         return next(named, None) or next(iter(deciding), None)
 
 
-def is_own(row: Row) -> bool:
+def is_stated(row: Row) -> bool:
     """Tell whether a row is of the claim's own runs, or of a reading that a source states."""
     return row.arm_role in (Role.OWN, Role.READING)
 
 
 def is_expected(row: Row) -> bool:
     """Tell whether an arm that is not the claim's own ended as it should."""
-    if is_own(row):
+    if is_stated(row):
         return False
     if row.arm_role is Role.CONTROL:
         return row.answer == Verdict.FAILS
@@ -139,7 +139,7 @@ def is_expected(row: Row) -> bool:
     return row.decision is RowDecision.MET
 
 
-def parts(card: Scorecard) -> list[Part]:
+def parts(card: Scorecard) -> list[ClaimPart]:
     """Return every claim with all that is said of it, in the order of the first screen."""
     claims = {claim.id: claim for claim in card.audit.claims}
     answers = {answer.id: answer for answer in card.claims}
@@ -148,7 +148,7 @@ def parts(card: Scorecard) -> list[Part]:
     for row in card.rows:
         rows[row.claim].append(row)
     return [
-        Part(
+        ClaimPart(
             line,
             words[line.claim],
             claims[line.claim],
@@ -160,12 +160,12 @@ def parts(card: Scorecard) -> list[Part]:
     ]
 
 
-def part_of(card: Scorecard, claim: str) -> Part:
+def part_of(card: Scorecard, claim: str) -> ClaimPart:
     """Return one claim with all that is said of it, by its id."""
     return next(part for part in parts(card) if part.line.claim == claim)
 
 
-def groups(every: Sequence[Part]) -> list[tuple[str, list[Part]]]:
+def groups(every: Sequence[ClaimPart]) -> list[tuple[str, list[ClaimPart]]]:
     """Return the claims by whose they are, each with the words that stand above them."""
     titled = ((OWN_CLAIMS, ("paper",)), (OTHERS, ("code", "derived")), (QUESTIONS, ("ours",)))
     found = [(title, [part for part in every if part.line.whose in who]) for title, who in titled]
@@ -179,10 +179,10 @@ def legend_words(lines: Sequence[ClaimLine]) -> str:
 
 def title_words(line: ClaimLine) -> str:
     """Return a claim as the beginning of a line."""
-    return capital(line.title, line.main)
+    return sentence_case(line.title, line.main)
 
 
-def capital(clause: str, main: bool = False) -> str:
+def sentence_case(clause: str, main: bool = False) -> str:
     """Return a clause with a capital, unless it begins with a symbol; a main claim named as one."""
     if main:
         return f"Main: {clause}"
@@ -293,7 +293,7 @@ def meta(card: Scorecard) -> list[str]:
     return [*filter(None, (head.byline, scale, read))]
 
 
-def certainty(part: Part) -> str:
+def certainty_words(part: ClaimPart) -> str:
     """Return how sure an answer is, and why not surer; or why there is none."""
     return ": ".join(filter(None, (part.line.level, "; ".join(part.words.certainty))))
 

@@ -21,7 +21,7 @@ from reproaudit.formats.scorecard import HeadCounts, Scorecard, Whose
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
 from reproaudit.report.chart import picture
 from reproaudit.report.pages import environment
-from reproaudit.report.parts import Part, capital, parts
+from reproaudit.report.parts import ClaimPart, parts, sentence_case
 from reproaudit.report.printable import clean
 
 PAGE = "index.html"
@@ -55,7 +55,7 @@ class ClaimEntry(StrictModel):
     @property
     def title(self) -> str:
         """The claim as the beginning of a line."""
-        return capital(self.short, self.main)
+        return sentence_case(self.short, self.main)
 
 
 class ChoiceEntry(StrictModel):
@@ -178,7 +178,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
     )
 
 
-def _claim(part: Part) -> ClaimEntry:
+def _claim(part: ClaimPart) -> ClaimEntry:
     line = part.line
     return ClaimEntry(
         id=line.claim,

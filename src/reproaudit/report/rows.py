@@ -7,14 +7,21 @@ from collections.abc import Iterator, Sequence
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
-from reproaudit.report.parts import ARMS, CheckRows, Part, certainty, is_expected, is_own
+from reproaudit.report.parts import (
+    ARMS,
+    CheckRows,
+    ClaimPart,
+    certainty_words,
+    is_expected,
+    is_stated,
+)
 from reproaudit.report.printable import clean
 
 BRIEFEST = 5
 """The step at which a page leaves out as much as it may."""
 
 
-def shown(check: CheckRows, brief: int) -> list[Row]:
+def rows_shown(check: CheckRows, brief: int) -> list[Row]:
     """Return the rows of a condition that a page prints; every one that is not met is among them.
 
     Args:
@@ -27,7 +34,7 @@ def shown(check: CheckRows, brief: int) -> list[Row]:
 
 
 def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
-    if is_own(row):
+    if is_stated(row):
         alike = row.decision is RowDecision.MET and row.count == check.own.count
         return brief < 4 or row.arm == check.own.arm or not alike
     if not brief:
@@ -40,8 +47,8 @@ def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
 def left_words(check: CheckRows, brief: int) -> str:
     """Return how many rows a brief page leaves out, and how they ended; guesses have a table."""
     left = [row for row in check.rows if not _is_shown(check, row, brief)]
-    met = len({row.arm for row in left if is_own(row)})
-    others = [row for row in left if not is_own(row) and row.arm_role is not Role.ALTERNATIVE]
+    met = len({row.arm for row in left if is_stated(row)})
+    others = [row for row in left if not is_stated(row) and row.arm_role is not Role.ALTERNATIVE]
     void = sum(row.decision is RowDecision.VOID and not is_expected(row) for row in others)
     counts = (
         (met, f"more stated {'value meets' if met == 1 else 'values meet'} it"),
@@ -54,7 +61,7 @@ def left_words(check: CheckRows, brief: int) -> str:
 def met_words(check: CheckRows, brief: int) -> str:
     """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
     said = [words for words, _ in said_in_brief(check, brief, own_alone=True)]
-    left = [row for row in check.rows if is_own(row) and not _is_shown(check, row, brief)]
+    left = [row for row in check.rows if is_stated(row) and not _is_shown(check, row, brief)]
     more = len({row.arm for row in left})
     value = "value" if more == 1 else "values"
     aside = f" (and with {more} more stated {value})" if more else ""
@@ -68,26 +75,26 @@ def said_in_brief(
 
     Args:
         check: the condition.
-        brief: as of `shown`; from 4 on, stated readings that end alike are joined.
+        brief: as of `rows_shown`; from 4 on, stated readings that end alike are joined.
         own_alone: whether other arms are left out.
     """
     alike: dict[tuple[str, ...], list[Row]] = {}
-    rows = [row for row in shown(check, brief) if is_own(row) or not own_alone]
+    rows = [row for row in rows_shown(check, brief) if is_stated(row) or not own_alone]
     for row in rows:
         ended = (row.at_words, row.count, row.decision.value)
-        is_joined = brief >= 4 and is_own(row) and row.arm != check.own.arm
+        is_joined = brief >= 4 and is_stated(row) and row.arm != check.own.arm
         alike.setdefault(ended if is_joined else (*ended, row.arm, row.beside or ""), []).append(
             row
         )
     for same in alike.values():
-        unmet = is_own(same[0]) and same[0].decision is not RowDecision.MET
+        unmet = is_stated(same[0]) and same[0].decision is not RowDecision.MET
         yield _joined(check, same), unmet
 
 
 def _joined(check: CheckRows, rows: Sequence[Row]) -> str:
     """Rows that end alike, in brief: with which values, k of n, the numbers, the decision."""
     first = rows[0]
-    if not is_own(first):
+    if not is_stated(first):
         return row_words(first)
     is_base = first.arm == check.own.arm
     values = "" if is_base else f"with {listed([row.arm_words for row in rows])}"
@@ -127,8 +134,8 @@ def numbers_words(row: Row) -> str:
 
 def decision_words(row: Row) -> str:
     """Return what the runs decide, where that is to be said, with the reason."""
-    said = row.decision.value if is_own(row) or not is_expected(row) else ""
-    if row.decision is RowDecision.MET and is_own(row):
+    said = row.decision.value if is_stated(row) or not is_expected(row) else ""
+    if row.decision is RowDecision.MET and is_stated(row):
         said = ""
     return ": ".join(filter(None, (said, row.why)))
 
@@ -147,22 +154,22 @@ def row_cells(row: Row) -> Sequence[str]:
     return arm_words(row), row.count, numbers_words(row), said
 
 
-def guess_rows(part: Part) -> list[Row]:
+def guess_rows(part: ClaimPart) -> list[Row]:
     """Return the rows of a claim under other values of guesses."""
     return [row for row in part.rows if row.arm_role is Role.ALTERNATIVE]
 
 
-def claim_details(part: Part) -> Iterator[str]:
+def claim_details(part: ClaimPart) -> Iterator[str]:
     """Yield everything that a test log should say of a claim, one line each."""
     yield clean(f"{part.claim.says} ({part.claim.locator})")
-    yield clean(f"outcome: {part.line.outcome}; certainty: {certainty(part) or 'none'}")
+    yield clean(f"outcome: {part.line.outcome}; certainty: {certainty_words(part) or 'none'}")
     yield clean(f"runs: {part.words.runs}")
     for check in part.checks:
         yield clean(check.asks)
         yield from (clean(f"  {row_words(row)}") for row in check.rows)
 
 
-def leading_words(part: Part) -> str:
+def leading_words(part: ClaimPart) -> str:
     """Return the numbers of the condition that a claim's row shows, against its bound."""
     check = part.leading
     if check is None:

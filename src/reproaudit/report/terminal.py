@@ -16,11 +16,11 @@ from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
     OWN_CLAIMS,
-    Part,
-    certainty,
+    ClaimPart,
+    certainty_words,
     closing,
     groups,
-    is_own,
+    is_stated,
     legend_words,
     meta,
     parts,
@@ -125,10 +125,10 @@ def detail_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
             yield from ("", *_details(part, width))
 
 
-def _details(part: Part, width: int) -> Iterator[str]:
+def _details(part: ClaimPart, width: int) -> Iterator[str]:
     yield from _wrapped(f"{part.line.mark} {part.name}: {part.words.finding}", width, "", "  ")
     yield from _wrapped(f"{part.claim.says} {part.words.source}", width, "  ")
-    if said := certainty(part):
+    if said := certainty_words(part):
         yield from _wrapped(f"certainty: {said}", width, "  ", "    ")
     for check in part.checks:
         yield from _wrapped(check.asks, width, "  ", "    ")
@@ -167,10 +167,10 @@ def _unmet(card: Scorecard, width: int) -> Iterator[str]:
             yield from _wrapped(f"{name}: {'; '.join(conditions)}", width, "  ", "    ")
 
 
-def _unmet_of(part: Part) -> Iterator[str]:
+def _unmet_of(part: ClaimPart) -> Iterator[str]:
     elsewhere = 0
     for check in part.checks:
-        unmet = [row for row in check.rows if is_own(row) and _is_unmet(row)]
+        unmet = [row for row in check.rows if is_stated(row) and _is_unmet(row)]
         own = [row for row in unmet if row.arm == check.own.arm]
         counts = ", ".join(": ".join(filter(None, (row.at_words, _ended(row)))) for row in own)
         if own:

@@ -24,7 +24,7 @@ from reproaudit.files import scratch_folder
 from reproaudit.formats.scorecard import (
     SCHEMA_VERSION,
     Figure,
-    Inputs,
+    InputDigests,
     JudgedRecords,
     Made,
     Scorecard,
@@ -95,11 +95,11 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
     return card.model_copy(update={"inputs": _inputs(entry, digest_of_file(file))})
 
 
-def _inputs(entry: Entry, records: str) -> Inputs:
+def _inputs(entry: Entry, records: str) -> InputDigests:
     """What a paper's scorecard is made of."""
     audit = digest_of_file(entry.audit_file)
     reviews = digest_of_file(entry.review_file)
-    return Inputs(audit=audit, reviews=reviews, records=records)
+    return InputDigests(audit=audit, reviews=reviews, records=records)
 
 
 def _judged(

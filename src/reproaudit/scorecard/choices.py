@@ -21,12 +21,12 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
     PLACES,
+    answering_runs,
     called_of,
     figure_of,
+    figure_words,
     places_of,
-    read_runs,
     typical_words,
-    written,
 )
 from reproaudit.stats.binomial import Decision
 
@@ -149,8 +149,8 @@ def _beside(claim: ClaimText, arm: ReadingAnswer) -> ReadingAnswer:
 
 def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     own = _beside(claim, arm)
-    own_yes, own_n = read_runs(own)
-    yes, n = read_runs(arm)
+    own_yes, own_n = answering_runs(own)
+    yes, n = answering_runs(arm)
     settled = Answer.UNFINISHED not in (arm.answer, own.answer)
     moved = True
     counts = True
@@ -265,7 +265,7 @@ class _Turn:
         there = figure_of(shown, number)
         if isinstance(self.arm, AlternativeAnswer):
             typical = [*self.arm.own_typical, *[None] * len(self.arm.estimates)][place]
-            here = "" if typical is None else written(shown, number, typical)
+            here = "" if typical is None else figure_words(shown, number, typical)
         else:
             own = _beside(self.claim, self.arm).estimates
             here = figure_of(own[place], number) if place < len(own) else ""

@@ -10,7 +10,7 @@ from reproaudit.formats.scorecard import AnswerWords
 from reproaudit.formats.verdict import Outcome
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.lines import cores_of
-from reproaudit.scorecard.words import WITHOUT, count_words, not_alike, read_runs
+from reproaudit.scorecard.words import WITHOUT, answering_runs, count_words, not_alike
 from reproaudit.stats.binomial import share_interval
 
 
@@ -41,7 +41,7 @@ def _runs(claim: ClaimText) -> str:
         return cores_of(claim)[-2]
     if not base.valid:
         return count_words(base) if base.n else "none"
-    yes, n = read_runs(base)
+    yes, n = answering_runs(base)
     share = "exact" if claim.claim.exact else share_range(*share_interval(yes, n))
     return count_words(base).replace(of(yes, n), f"{of(yes, n)} ({share})", 1)
 

@@ -18,10 +18,10 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.choices import siblings_of
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
+    answering_runs,
     asked,
     count_words,
     figure_of,
-    read_runs,
     typical_words,
     whose_of,
 )
@@ -233,7 +233,7 @@ def _unclear(claim: ClaimText) -> list[str]:
     if not base.n:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
-        return [f"{of(*read_runs(base))}; {why}"]
+        return [f"{of(*answering_runs(base))}; {why}"]
     return [f"{count_words(base)}; {why}"]
 
 
@@ -387,6 +387,6 @@ def other_readings(
         number = "" if missed is None else figure_of(missed, claim.number_of(missed))
         figure = f" ({number})" if number and figures else ""
         value = claim.stated_value(reading) if places else claim.arm(reading)
-        count = of(*read_runs(reading)) if reading.valid else count_words(reading)
+        count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
         found.setdefault(_WITH[reading.answer], []).append(f"{value}, {count}{figure}")
     return found

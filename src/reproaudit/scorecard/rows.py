@@ -28,15 +28,15 @@ from reproaudit.judge.arms import JudgedArm, answer_to_check
 from reproaudit.judge.readings import Panel
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
+    answering_runs,
     asked,
     called_of,
     far_of,
+    figure_words,
     open_mean,
-    read_runs,
     straddling,
     typical_words,
     void_words,
-    written,
 )
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision, decide_count
 
@@ -247,7 +247,9 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
 
 
 def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
-    return "" if value is None or number.bound is not None else written(estimate, number, value)
+    return (
+        "" if value is None or number.bound is not None else figure_words(estimate, number, value)
+    )
 
 
 def _frame(
@@ -257,7 +259,7 @@ def _frame(
     arm = put.arm
     decides = put.role is RowRole.DECIDES
     whole = put.whole or arm
-    all_yes, all_n = read_runs(whole) if decides else (count.yes, count.n)
+    all_yes, all_n = answering_runs(whole) if decides else (count.yes, count.n)
     grade = claim.claim.grade
     symbol = "" if at is None else f"{claim.symbol} = {at_words(at)}"
     return {

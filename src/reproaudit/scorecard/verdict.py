@@ -61,7 +61,7 @@ MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPaper:
     """What a head is made of: the claims with their answers and rows, and what is known of them.
 
     Attributes:
@@ -131,7 +131,7 @@ def words_of(
     rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
     tried = tried_of(audit, texts)
     choices = choices_of(audit, texts)
-    judged = Judged(audit, tier, texts, rows, reviews, tried, choices, origin, earlier)
+    judged = JudgedPaper(audit, tier, texts, rows, reviews, tried, choices, origin, earlier)
     answers = tuple(map(answer_words, texts))
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
@@ -140,7 +140,7 @@ MOST_HEAD_WORDS = 620
 """The most words of a page's first screen, marks and columns counted as words."""
 
 
-def head_of(judged: Judged) -> Head:
+def head_of(judged: JudgedPaper) -> Head:
     """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
     for brevity in Brevity:
         head = _head(judged, brevity)
@@ -197,7 +197,7 @@ def words_in(head: Head) -> int:
     return sum(len(part.split()) for part in parts)
 
 
-def _head(judged: Judged, brevity: Brevity) -> Head:
+def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     names = ", ".join(name.split()[-1] for name in paper.authors)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
@@ -252,7 +252,7 @@ def clauses_of(texts: Sequence[ClaimText]) -> dict[str, str]:
     return cut
 
 
-def _of_whom(judged: Judged, *, own_alone: bool) -> list[ChoiceRow]:
+def _of_whom(judged: JudgedPaper, *, own_alone: bool) -> list[ChoiceRow]:
     """The choices; with what becomes of the paper's own claims alone, if that is enough."""
     own = {text.answer.id for text in judged.own}
     rows = []
@@ -270,11 +270,11 @@ def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
     )
 
 
-def _has_guesses(judged: Judged) -> bool:
+def _has_guesses(judged: JudgedPaper) -> bool:
     return any(value.guess for value in judged.tried)
 
 
-def scale_words(judged: Judged) -> str:
+def scale_words(judged: JudgedPaper) -> str:
     """Return the scale of the records."""
     if judged.tier == "paper":
         return "the paper's own scale" if judged.origin is None else "scale as measured"
@@ -330,7 +330,7 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 """What is said of one claim, and of several, in the order of the second sentence."""
 
 
-def _verdict(judged: Judged, *, briefly: bool) -> Iterator[str]:
+def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
     claims = judged.own
     if judged.tier == "smoke":
         yield _smoke(judged.texts)
@@ -427,7 +427,7 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
 # --- questions, and what is ours ------------------------------------------------------------------
 
 
-def _questions(judged: Judged, *, every: bool) -> Iterator[HeadQuestion]:
+def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
 
     Values that the paper itself states are two experiments, and no question.
@@ -494,7 +494,7 @@ def _fold(texts: Sequence[ClaimText]) -> str:
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
-def _ours(judged: Judged, clauses: Mapping[str, str], *, short: bool) -> Iterator[str]:
+def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, short: bool) -> Iterator[str]:
     """Whose answers our bounds decide, and what else is ours; claims by their clauses.
 
     In short the answers are counted, and our coordinates left to the claims' lines.
@@ -535,7 +535,7 @@ def _changed_by_bounds(
     return f"{answers} to {several(names, MOST_NAMES)}"
 
 
-def _levels(judged: Judged) -> Iterator[str]:
+def _levels(judged: JudgedPaper) -> Iterator[str]:
     levels = {
         f"at {text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
         for text in judged.texts
@@ -545,7 +545,7 @@ def _levels(judged: Judged) -> Iterator[str]:
         yield f"judged {listed(sorted(levels))}"
 
 
-def _made_by_us(judged: Judged) -> Iterator[str]:
+def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
     """What we did, each a verb with its object."""
     guesses: dict[str, bool] = {}
     for value in judged.tried:

@@ -118,10 +118,10 @@ def typical_words(
         template = what.inverse
         typical, worst = 1 / typical, 1 / worst
         far = tuple(1 / number for number in far)
-    usual, last = (written(estimate, what, value) for value in (typical, worst))
+    usual, last = (figure_words(estimate, what, value) for value in (typical, worst))
     aside = f", worst run {last}" if with_worst and usual != last else ""
     if far:
-        numbers = several([written(estimate, what, number) for number in far], MOST_FAR)
+        numbers = several([figure_words(estimate, what, number) for number in far], MOST_FAR)
         aside = f", but {numbers} in {of(len(far), _read(estimate))}"
     aside = f"{_beyond(estimate, what)}{aside}{_without_number(estimate)}"
     return template.format(noun=called, typical=usual, worst=aside, reference=reference)
@@ -182,7 +182,7 @@ def figure_of(estimate: Estimate, what: Number) -> str:
     """Return the typical run's number alone, in words; '' where there is none that says it."""
     if estimate.median is None or what.bound is not None:
         return ""
-    return written(estimate, what, estimate.median)
+    return figure_words(estimate, what, estimate.median)
 
 
 _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: " times"}
@@ -195,7 +195,7 @@ def _at_limit(estimate: Estimate, value: float) -> str:
     return "" if known is None else f"{known} "
 
 
-def written(estimate: Estimate, what: Number, value: float) -> str:
+def figure_words(estimate: Estimate, what: Number, value: float) -> str:
     """Return a run's number in its form, with digits enough to differ from its bound."""
     return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
 
@@ -220,7 +220,7 @@ def _in_percent(estimate: Estimate, what: Number) -> bool:
 # --- counts ---------------------------------------------------------------------------------------
 
 
-def read_runs(arm: ArmAnswer) -> tuple[int, int]:
+def answering_runs(arm: ArmAnswer) -> tuple[int, int]:
     """Return how many runs of an arm meet every condition, and how many can be read at all.
 
     Where a mean decides, a run that lies outside counts as one that does not meet it.
@@ -239,7 +239,7 @@ def count_words(arm: ArmAnswer) -> str:
     if not arm.valid:
         return f"none of {arm.n} can be read"
     more = f"; in {unread} more it cannot be read" if unread else ""
-    return f"{of(*read_runs(arm))}{more}"
+    return f"{of(*answering_runs(arm))}{more}"
 
 
 # --- reasons ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.report.files import PAGES
 from reproaudit.report.pages import environment, html, markdown, plain, table
-from reproaudit.report.parts import Part, part_of, parts
+from reproaudit.report.parts import ClaimPart, part_of, parts
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import report_lines
 from reproaudit.service.pages import write_report
@@ -64,7 +64,7 @@ class PaperScorecard(Scorecard):
             raise UsageError(f"no claim '{name}'. {did_you_mean(name, whole)}".rstrip())
         return claim
 
-    def told(self, name: str) -> Part:
+    def told(self, name: str) -> ClaimPart:
         """Return a claim with all that a page says of it; names and errors as of `claim`."""
         return part_of(self, self.claim(name).id)
 
@@ -102,7 +102,7 @@ class PaperScorecard(Scorecard):
         return page.render(card=self, columns=COLUMNS, rows=rows, page=self.page(), clean=clean)
 
 
-def claim_cells(part: Part) -> tuple[str, ...]:
+def claim_cells(part: ClaimPart) -> tuple[str, ...]:
     """Return what a table says of a claim, under `COLUMNS`."""
     line = part.line
     certainty = str(line.level or "")
