@@ -160,7 +160,7 @@ def test_several_main_claims_are_joined() -> None:
 def test_that_no_answer_changes_is_said_of_what_was_judged() -> None:
     card = scorecard(one_claim(experiment="guessed"), _alternatives_at_the_paper_tier)
     by_value = {tried.value: tried for tried in card.tried}
-    assert by_value["0.04"].text == "the same answer of 1 claim"
+    assert by_value["0.04"].text == "1 claim keeps its answer"
     (cell,) = by_value["0.3"].cells
     assert (cell.changes, cell.settled, cell.yes, cell.n) == (True, True, 0, 5)
     assert "no" in by_value["0.3"].text
@@ -177,7 +177,7 @@ def test_a_value_that_moves_no_number_changes_no_answer_by_construction() -> Non
     settings = {**audit_data()["settings"], "pause": guess}
     card = scorecard(one_claim(audit={"settings": settings}), _alternatives_at_the_paper_tier)
     (tried,) = card.tried
-    assert tried.text == "no number of 1 claim changes"
+    assert tried.text == "1 claim keeps every number"
 
 
 # --- the whole --------------------------------------------------------------------------------

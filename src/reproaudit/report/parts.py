@@ -231,7 +231,7 @@ class Grid(NamedTuple):
         """The same values in words, joined where the same is to be said of them."""
         said: dict[str, list[str]] = {}
         for value in self.same:
-            said.setdefault(value.text, []).append(f"{value.words} {value.value}")
+            said.setdefault(value.text, []).append(f"{value.words} → {value.value}")
         return list(said.items())
 
 

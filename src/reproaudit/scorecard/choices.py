@@ -190,12 +190,15 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
     moved = [cell for cell in same if cell.moved]
     rest = "other " if parts else ""
     if moved:
-        parts.append(f"the same answer of {counted(len(moved), f'{rest}claim')}")
+        keep = "keeps its answer" if len(moved) == 1 else "keep their answers"
+        parts.append(f"{counted(len(moved), f'{rest}claim')} {keep}")
     if still := len(same) - len(moved):
-        parts.append(f"no number of {counted(still, 'claim')} changes")
+        parts.append(f"{counted(still, 'claim')} {'keeps' if still == 1 else 'keep'} every number")
     other = [cell for cell in cells if not cell.settled and not cell.counts]
     if other:
-        parts.append(f"{counted(len(other), 'claim')} answered otherwise as run at this scale")
+        parts.append(
+            f"{counted(len(other), 'claim')} not compared, since answers differ at this scale"
+        )
     if unsettled := len(cells) - len(judged) - len(other):
         parts.append(f"{counted(unsettled, 'claim')} not settled")
     return "; ".join(parts)
