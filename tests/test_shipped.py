@@ -194,7 +194,7 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
         return card, [reason["kind"] for reason in guessed["reasons"]]
 
     again, reasons = shown()
-    assert {name for name in ours if ours[name] != again[name]} == {"made"}
+    assert {name for name in ours if ours[name] != again[name]} == {"inputs", "made"}
     assert again["made"] == {**ours["made"], "listed": 45}
     assert CAME in (Path("pages") / "quick" / "mini" / "scorecard.md").read_text()
     assert "guess not settled" not in reasons

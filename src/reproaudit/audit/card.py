@@ -232,6 +232,15 @@ _OTHER_FORMS = (
 """Checklists whose questions are others than NeurIPS's, and what they are called."""
 
 
+def _refuse_other_forms(written: str, path: Path) -> None:
+    for form, called in _OTHER_FORMS:
+        if form.search(written):
+            raise CardError(
+                f"{path}: found {called}; expected the NeurIPS paper checklist, whose questions "
+                "are others. Write what it answers under 'variables' in the audit, by hand."
+            )
+
+
 def with_checklist(card: Card, path: Path) -> Card:
     """Return a card with the authors' answers in the checklist of a file.
 
@@ -240,12 +249,7 @@ def with_checklist(card: Card, path: Path) -> Card:
             a question with two answers.
     """
     written = readable_text(path)
-    for form, called in _OTHER_FORMS:
-        if form.search(written):
-            raise CardError(
-                f"{path}: found {called}; expected the NeurIPS paper checklist, whose questions "
-                "are others. Write what it answers under 'variables' in the audit, by hand."
-            )
+    _refuse_other_forms(written, path)
     text, line = _checklist_part(_COMMENT.sub(r"\1", written))
     numbers = [int(match[1]) for match in _NUMBERED.finditer(text)]
     text = _as_latex(text)
