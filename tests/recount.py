@@ -438,7 +438,10 @@ class Sheet:
         else:
             arm = self.audit.arms.get(planned.name)
             yield arm.words if arm is not None and arm.words else planned.name.replace("_", " ")
-            yield planned.lacks
+            for ablation in claim.ablations:
+                written = ablation.arm
+                if planned.name == (written if isinstance(written, str) else written.name):
+                    yield ablation.lacks
 
     # --- what may stand in a sentence -------------------------------------------------------------
 

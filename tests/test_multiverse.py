@@ -42,7 +42,7 @@ def test_the_command_runs_what_is_missing(
     assert run_command(["multiverse", *known, "--verbose"]) == 0
     said = capsys.readouterr()
     assert "45 cells, 35 have records already" in said.err
-    assert "alternative level 0.3: 0 of 5" in said.out
+    assert "guess: level 0.3, 0 of 5" in said.out
     assert f"wrote {tmp_path / 'reports' / 'quick' / 'mini' / 'scorecard.html'}" in said.out
     assert {path.name for path in (tmp_path / "runs" / "mini").iterdir()} == {
         "multiverse-quick",

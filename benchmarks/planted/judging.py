@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,18 +149,7 @@ def _judge_draw(world: World, number: int, audit: Path) -> Row:
 
 
 def _reason(card: PaperScorecard) -> str:
-    """Return the terminal's sentences on the claim."""
-    lines = iter(card.text().splitlines())
-    return " ".join(_item(lines))
-
-
-def _item(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines of the first item of a list, which ends at an empty line."""
-    for line in lines:
-        if "Main:" in line:
-            yield line.split("holds.", 1)[1].strip()
-            break
-    for line in lines:
-        if not line.strip():
-            return
-        yield line.strip()
+    """Return the page's line on the claim, with why it is not surer or has no answer."""
+    (line,) = card.head.claims
+    (words,) = (said.certainty for said in card.answers)
+    return "; ".join(dict.fromkeys((line.text, *words)))

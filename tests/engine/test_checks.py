@@ -199,10 +199,6 @@ def test_a_check_names_its_numbers_and_what_a_figure_draws() -> None:
         for law in ("law=logarithm", "law=power exponent=1")
     ]
     assert ["a power or bounded law" in str(inverse) for inverse in growths] == [True, False]
-    beats = check("beats lower=a upper=b")
-    assert (beats.drawing.quantity, beats.drawing.rival) == beats.sides
-    of_arm = check("beats lower=a", upper={"measurement": "b", "arm": "other"})
-    assert (of_arm.drawing.quantity, of_arm.drawing.rival) == (of_arm.sides[0], None)
     passes = {"measurement": "a", "passes": {"level": 0.5}}
     of = run(a=[0.0, 1.0, 1.0])
     for value, drawn in (("a", True), (passes, False)):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reproaudit.report.words import Context, words
 from test_alike import (
     BELOW,
     PAPER,
@@ -30,6 +29,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.records import Series
+from reproaudit.scorecard.words import Context, words
 
 NO_CONTROL = {"no_control": "It is a number."}
 

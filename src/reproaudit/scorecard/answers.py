@@ -340,8 +340,9 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     )
     inputs = card.inputs
     if inputs is not None:
-        update = {"reviews": digest_of_file(entry.review_file), "shipped": card.shipped}
-        inputs = inputs.model_copy(update=update)
+        known = {"shipped": True} if card.shipped else {}
+        known["reviews"] = digest_of_file(entry.review_file)
+        inputs = inputs.model_copy(update=known)
     update = {"changed_since": changed, "inputs": inputs}
     return with_reviews(card, entry.reviews()).model_copy(update=update)
 
