@@ -137,7 +137,8 @@ def cells(text: str) -> list[list[str]]:
 def terminal_items(lines: Sequence[str]) -> list[str]:
     """Return the items under `Not met` in a terminal, each on one line."""
     items: list[str] = []
-    there = lines[lines.index("Not met") + 1 :] if "Not met" in lines else []
+    heading = next((at for at, line in enumerate(lines) if line.startswith("Not met")), len(lines))
+    there = lines[heading + 1 :]
     for line in there:
         if not line.startswith("  "):
             break

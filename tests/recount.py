@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -19,10 +19,11 @@ from typing import Any
 from scipy.special import bdtr, betaincinv, stdtrit
 
 from printed import numbers_in
-from reproaudit.audit.arms import PlannedArm, Role, alternatives_of
+from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, Claim
+from reproaudit.audit.plan import batch_of
 from reproaudit.audit.review import Reviews
-from reproaudit.checks import Censored, Kind, Limit, Side
+from reproaudit.checks import Censored, Kind, Limit, Side, Void
 from reproaudit.formats.verdict import Answer, ArmAnswer, ClaimAnswer, Estimate, Outcome, Status
 from reproaudit.judge import Records
 from reproaudit.judge.arms import JudgedArm, answer_to_check
@@ -87,6 +88,7 @@ class Tally:
     claim: Claim
     blind: bool
     role: str
+    planned_seeds: Mapping[str, frozenset[int]]
 
     @cached_property
     def said(self) -> list[bool | None]:
@@ -106,7 +108,14 @@ class Tally:
 
     @property
     def apart(self) -> int:
-        return len(self.said) - self.n
+        """Runs without an answer, but those beside which no run of a compared arm was planned."""
+        alone = [
+            run
+            for run in self.arm.runs
+            if run.void is Void.NO_REFERENCE
+            and run.seed in self.planned_seeds[OWN] - self.planned_seeds[run.about]
+        ]
+        return len(self.said) - self.n - (len(alone) if self.n else 0)
 
     @cached_property
     def values(self) -> list[float]:
@@ -212,7 +221,11 @@ class Tally:
             return (str(estimate.decision),)
         exact = self.claim.exact or self.arm.stands_alone
         counted = decided(
-            self.yes, self.yes + self.apart, len(self.said), self.claim.share, exact=exact
+            self.yes,
+            self.yes + self.said.count(None),
+            len(self.said),
+            self.claim.share,
+            exact=exact,
         )
         if self.mean is None or estimate is None or estimate.decision is None:
             return (counted,)
@@ -408,7 +421,11 @@ class Sheet:
         symbol = "" if grade is None or at is None else f"{grade.symbol} = {value_text(at)}"
         blind = self._is_blind(claim, planned, at)
         words = tuple(self._words(claim, planned))
-        return Tally(place, planned, words, symbol, arm, estimate, claim, blind, role)
+        seeds = {
+            each.name: frozenset(batch_of(self.audit, claim, each, self.tier).seeds)
+            for each in arms_of(self.audit, claim)
+        }
+        return Tally(place, planned, words, symbol, arm, estimate, claim, blind, role, seeds)
 
     def _is_blind(self, claim: Claim, planned: PlannedArm, at: Any) -> bool:
         answer = self.answered[claim.id.partition(".")[2]]
@@ -545,6 +562,7 @@ class Known:
         self.pairs |= {(diverged, tally.n), (diverged, runs)}
         voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
         self.pairs |= {(count, runs) for count in voids.values()}
+        self.pairs |= {(runs - count, runs) for count in voids.values()}
         estimate = tally.estimate
         held = [] if estimate is None else zip(estimate.values, estimate.holds, strict=True)
         without = sum(value is None and met is not None for value, met in held)

@@ -88,7 +88,7 @@ def faults(sheet: Sheet, html: str, markdown: str, terminal: Sequence[str]) -> l
         found += _of_bullets(sheet, name, claims[name])
         found += _of_left(sheet, name, article, claims[name])
         printed = [item.partition(": ")[2] for item in items if item.startswith(f"{name}: ")]
-        found += _of_unmet(sheet, name, "terminal", printed)
+        found += _of_unmet_counts(sheet, name, printed)
     return found
 
 
@@ -303,6 +303,16 @@ def _of_unmet(sheet: Sheet, name: str, page: str, texts: Sequence[str]) -> Itera
                 )
 
 
+def _of_unmet_counts(sheet: Sheet, name: str, texts: Sequence[str]) -> Iterator[str]:
+    """The conditions that own runs miss and a terminal does not count."""
+    base = sheet.answered[name].base.name
+    for tally in _unmet(sheet, name):
+        is_missed = tally.planned.name == base and tally.yes < tally.n
+        counted = f"{tally.yes} of {tally.n}"
+        if is_missed and not any(counted in text and tally.at in text for text in texts):
+            yield f"terminal, {name}, {tally.planned.name} {tally.at}: {counted} is absent"
+
+
 def _stands_in(tally: Tally, text: str) -> bool:
     value = tally.typical if tally.mean is None else tally.mean[0]
     numbers = numbers_in(re.sub(PAIR, "§", text))
@@ -478,7 +488,7 @@ def _of_fold(sheet: Sheet, text: str) -> Iterator[str]:
     }
     for whose, noun in nouns.items():
         claims = sheet.of(whose)
-        said = re.search(rf"(\d+) {noun}[^:]*: ([^;.]*)", text)
+        said = re.search(rf"(\d+) {noun}[^(]*\(([^)]*)\)", text)
         if (int(said[1]) if said else 0) != len(claims):
             yield f"fold: {said and said[0]}, expected {len(claims)} of {whose}"
         for outcome, k in (_counted(said[2]) if said else {}).items():

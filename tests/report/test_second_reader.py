@@ -131,7 +131,7 @@ CORRUPTED: tuple[tuple[int, str, str], ...] = (
     (MARKDOWN, r"61–100 %", "72–100 %"),
     (HTML, r"1 holds and 1 does not hold", "2 hold and 1 does not hold"),
     (MARKDOWN, r"Apart: 2 claims", "Apart: 3 claims"),
-    (MARKDOWN, r"2 stricter checks missed", "1 stricter check missed"),
+    (MARKDOWN, r"2 stricter checks not met", "1 stricter check not met"),
     (MARKDOWN, r"61 completed", "60 completed"),
     # words of outcome
     (HTML, r"(6 of 6</td><td>[^<]*</td><td>)met", r"\1missed"),
@@ -146,8 +146,7 @@ CORRUPTED: tuple[tuple[int, str, str], ...] = (
     (HTML, r'<tr class="own missed">.*?</tr>', ""),
     (MARKDOWN, r"- stricter, ours: covered[^\n]*\*\*[^\n]*\n", ""),
     (MARKDOWN, r"; \*\*rate 0.2 \(code\)[^*]*\*\*", ""),
-    (TERMINAL, r"\n  claim-c: stricter, ours: covered[^\n]*", ""),
-    (TERMINAL, r"0 of 6 \(0.60\), missed", "0 of 6 (0.61), missed"),
+    (TERMINAL, r"\n  claim-d: [^\n]*\n[^\n]*", ""),
 )
 
 

@@ -123,7 +123,8 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
     if not pages or not all(page.opening for page in pages):
         return None
     scales = tuple(page.scale for page in pages if page.tier != "smoke" or len(pages) == 1)
-    first = pages[0].opening
+    shown = next((page for page in pages if not page.shipped), pages[0])
+    first = shown.opening
     if first is None:
         return None
     return PaperSummary(
@@ -136,7 +137,7 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
         tier=first.tier,
         outcomes=first.outcomes,
         outdated=False,
-        shipped=scales[0].shipped,
+        shipped=shown.shipped,
         scales=scales,
         measured_by=(),
         marks=scales[0].marks,
