@@ -24,7 +24,15 @@ from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.plan import batch_of
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Censored, Kind, Limit, Side, Void
-from reproaudit.formats.verdict import Answer, ArmAnswer, ClaimAnswer, Estimate, Outcome, Status
+from reproaudit.formats.verdict import (
+    Answer,
+    ArmAnswer,
+    ClaimAnswer,
+    Estimate,
+    Outcome,
+    RunAnswer,
+    Status,
+)
 from reproaudit.judge import Records
 from reproaudit.judge.arms import JudgedArm, answer_to_check
 from reproaudit.judge.readings import Panel
@@ -109,13 +117,17 @@ class Tally:
     @property
     def apart(self) -> int:
         """Runs without an answer, but those beside which no run of a compared arm was planned."""
-        alone = [
+        return len(self.said) - self.n - (len(self.alone) if self.n else 0)
+
+    @property
+    def alone(self) -> list[RunAnswer]:
+        """Runs beside which no run of a compared arm was planned."""
+        return [
             run
             for run in self.arm.runs
             if run.void is Void.NO_REFERENCE
             and run.seed in self.planned_seeds[OWN] - self.planned_seeds[run.about]
         ]
-        return len(self.said) - self.n - (len(alone) if self.n else 0)
 
     @cached_property
     def values(self) -> list[float]:
@@ -562,7 +574,10 @@ class Known:
         self.pairs |= {(diverged, tally.n), (diverged, runs)}
         voids = Counter((run.void, run.about) for run in tally.arm.runs if run.void)
         self.pairs |= {(count, runs) for count in voids.values()}
-        self.pairs |= {(runs - count, runs) for count in voids.values()}
+        alone = Counter(run.about for run in tally.alone)
+        self.pairs |= {(runs - count, runs) for count in alone.values()}
+        beside = Counter(run.about for run in tally.arm.runs if run not in tally.alone)
+        self.pairs |= {(count, runs) for count in beside.values()}
         estimate = tally.estimate
         held = [] if estimate is None else zip(estimate.values, estimate.holds, strict=True)
         without = sum(value is None and met is not None for value, met in held)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from reproaudit.audit.arms import alternatives_of, arms_of, quantities_of
 from reproaudit.audit.catalog import Entry, shipped_reports
@@ -340,7 +341,7 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     )
     inputs = card.inputs
     if inputs is not None:
-        known = {"shipped": True} if card.shipped else {}
+        known: dict[str, Any] = {"shipped": True} if card.shipped else {}
         known["reviews"] = digest_of_file(entry.review_file)
         inputs = inputs.model_copy(update=known)
     update = {"changed_since": changed, "inputs": inputs}
