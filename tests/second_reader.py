@@ -60,7 +60,7 @@ COUNTED = re.compile(
     r"|none of \d+ can be read)(?: each)?(?: \((?P<numbers>[^()]*)\))?"
 )
 """A count of runs, and the numbers after it."""
-MISSED = re.compile(r"(\d+) (further|stricter) checks? missed")
+MISSED = re.compile(r"(\d+) (further|stricter) checks? not met")
 LEFT = re.compile(r" \((?:and with )?\d+ (?:more stated|as expected|cannot be read)[^()]*\)")
 """How many rows a brief page leaves out, and how they ended."""
 

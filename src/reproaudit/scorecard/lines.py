@@ -313,7 +313,10 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
         return []
     counts = [f"{row.noun} in {of(row.yes, row.n)}" for row in missed]
     full = [f"{row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
-    short = [f"{row.noun} {row.typical_words} ({of(row.yes, row.n)})" for row in missed]
+    short = [
+        " ".join(filter(None, (row.noun, row.typical_words, f"({of(row.yes, row.n)})")))
+        for row in missed
+    ]
     return [
         f"but {'; '.join(full)}",
         f"but {listed(short)}",
