@@ -567,7 +567,7 @@ class Known:
 
     def _count(self, tally: Tally) -> None:
         runs = len(tally.said)
-        self.pairs |= {(tally.yes, tally.n), (tally.yes, runs), (tally.n - tally.yes, runs)}
+        self.pairs |= {(tally.yes, tally.n), (tally.n - tally.yes, tally.n)}
         read = 0 if tally.estimate is None else sum(met is not None for met in tally.estimate.holds)
         self.pairs |= {(len(tally.far), tally.n), (len(tally.far), read)}
         diverged = sum(run.diverged for run in tally.arm.runs)
@@ -604,7 +604,7 @@ class Known:
         yes, valid = whole(arm)
         counted = sum(run.status is Status.YES for run in arm.runs)
         for k in (yes, counted):
-            self.pairs |= {(k, valid), (k, len(arm.runs)), (valid - k, len(arm.runs))}
+            self.pairs |= {(k, valid), (valid - k, valid)}
         voids = Counter((run.void, run.about) for run in arm.runs if run.void)
         self.pairs |= {(count, len(arm.runs)) for count in voids.values()}
         self.numbers += [len(arm.runs) - valid, len(arm.runs)]

@@ -468,7 +468,7 @@ class Head(StrictModel):
     questions: tuple[HeadQuestion, ...] = ()
     """What to ask the authors."""
     questions_title: str = ""
-    """What stands above the questions."""
+    """The heading of the questions."""
     ours: str = ""
     """What is due to the audit's own choices, in a line."""
     documented: DocumentedCounts | None = None

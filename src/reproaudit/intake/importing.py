@@ -496,7 +496,7 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
 
 
 def _called(run: str) -> str:
-    """Return what tells a run from those beside it: what stands in parentheses, else its file."""
+    """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
 

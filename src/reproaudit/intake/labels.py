@@ -24,7 +24,7 @@ from reproaudit.logs.names import STEP_IN_NAME, last_part
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)
-"""What a tag or a file's name may tell, besides settings."""
+"""What a tag or a file's name may tell, other than settings."""
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -36,7 +36,8 @@ def axes_of(audit: Audit) -> frozenset[str]:
 
 def asked_of(request: Request, written: MappingFile) -> Asked:
     """Return what a request asks of logs; `written` is the mapping with its places in braces."""
-    audit, mapping = request.audit, request.mapping
+    audit = request.audit
+    mapping = request.mapping
     settings = {name for experiment in audit.experiments for name in audit.settings_of(experiment)}
     called = {name for name in mapping.configuration.values() if name}
     wanted = {name for each in request.scope.measurements.values() for name in each}

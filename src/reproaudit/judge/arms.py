@@ -2,7 +2,7 @@
 
 What an arm answers follows from what its runs say, the bounds, and what void and crashed runs are
 taken to say. Asking again, with another bound or other such runs, makes another working form;
-`JudgedArm.fields` publishes what stands.
+`JudgedArm.fields` publishes the result.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
 
 
 def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table:
-    """Return the table of rows with seeds; what stands beside them is passed over, by name."""
+    """Return the table of rows with seeds; other entries are passed over, by name."""
     arms = asked.arms
     plain = [tuple(name for name in above if name not in arms) for above, _ in rows]
     alike = len(set(plain)) == 1

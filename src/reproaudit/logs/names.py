@@ -45,7 +45,7 @@ SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
 _SPREADS = ("std", "stdev", "stddev", "sd", "sem", "stderr", "var")
 SUMMARIES = frozenset((*_SUMS, *_SPREADS))
-"""What stands in the place of a seed in a row that sums others up."""
+"""Words in the place of a seed in a row that sums others up."""
 STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d([T _].*)?|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?")
 """A date, a moment or a duration."""

@@ -35,7 +35,7 @@ ROLES = {
     RowRole.ALSO_SAID: "also said: ",
     RowRole.STRICTER: "stricter, ours: ",
 }
-"""What stands before a check that decides nothing."""
+"""The label of a check by its role."""
 
 ARMS = {
     Role.CONTROL: "control",
@@ -44,7 +44,7 @@ ARMS = {
     Role.ALTERNATIVE: "guess",
     Role.COMPARED: "compared with",
 }
-"""What stands before an arm that is not the claim's own."""
+"""The label of an arm by its role, but the claim's own."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,8 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     moved = True
     counts = True
     if isinstance(arm, AlternativeAnswer):
-        own_yes, own_n = arm.own_yes, arm.own_n
+        own_yes = arm.own_yes
+        own_n = arm.own_n
         counts = arm.counts
         settled &= counts
         moved = arm.moves

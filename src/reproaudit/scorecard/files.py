@@ -133,4 +133,4 @@ _NO_WORDS: Mapping[str, Any] = {
     "answers": (),
     "tried": (),
 }
-"""What stands for the words of a scorecard that has none."""
+"""In place of the words of a scorecard that has none."""

@@ -18,6 +18,7 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.choices import siblings_of
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
+    WITH,
     answering_runs,
     asked,
     count_words,
@@ -341,18 +342,6 @@ def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
     return [*full, _level_words(claim, words, counts=True), brief]
 
 
-_WITH: Mapping[Answer, str] = {
-    Answer.YES: "holds with",
-    Answer.NO: "not with",
-    Answer.OPEN: "open with",
-    Answer.NEAR: "near our bound with",
-    Answer.BLIND: "tells nothing with",
-    Answer.RULED_OUT: "diverges with",
-    Answer.MIXED: "in part with",
-    Answer.UNFINISHED: "unfinished with",
-}
-
-
 def _reading_forms(claim: ClaimText) -> list[str]:
     """Stated readings that do not answer as the claim's own."""
     forms = [
@@ -391,5 +380,5 @@ def other_readings(
         figure = f" ({number})" if number and figures else ""
         value = claim.stated_value(reading) if places else claim.arm(reading)
         count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
-        found.setdefault(_WITH[reading.answer], []).append(f"{value}, {count}{figure}")
+        found.setdefault(WITH[reading.answer], []).append(f"{value}, {count}{figure}")
     return found

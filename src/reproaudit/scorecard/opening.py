@@ -18,7 +18,7 @@ OPENING_BYTES = 2**17
 
 @dataclass(frozen=True)
 class Opening:
-    """What stands at the top of a scorecard's file.
+    """The top of a scorecard's file.
 
     Attributes:
         inputs: the digests of the audit, its reviews and the records that it was made of.

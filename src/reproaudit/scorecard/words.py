@@ -29,6 +29,7 @@ from reproaudit.formats.verdict import (
     ClaimAnswer,
     Estimate,
     NotAlike,
+    ReadingAnswer,
     Reason,
     ReasonKind,
     Specificity,
@@ -288,6 +289,18 @@ class Context:
         return self.answer.base.estimates[reason.place]
 
 
+WITH: Mapping[Answer, str] = {
+    Answer.YES: "holds with",
+    Answer.NO: "not with",
+    Answer.OPEN: "open with",
+    Answer.NEAR: "near our bound with",
+    Answer.BLIND: "tells nothing with",
+    Answer.RULED_OUT: "diverges with",
+    Answer.MIXED: "in part with",
+    Answer.UNFINISHED: "unfinished with",
+}
+"""How a claim ends under a value."""
+
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.DIVERGES: "diverges without",
     Specificity.SPECIFIC: "fails without",
@@ -306,7 +319,7 @@ def words(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     return said.format(
         arm=context.arm(arm),
-        count=of(arm.yes, arm.n),
+        count=count_words(arm),
         runs=counted(reason.runs, "run"),
         what=reason.what,
         noun=context.noun(reason.what),
@@ -567,8 +580,10 @@ def _open_with(reason: Reason, context: Context) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
-    how = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
-    return f"open {how}, {of(arm.yes, arm.n)}"
+    answer = arm.answer if isinstance(arm, ReadingAnswer) else Answer.OPEN
+    how = WITH[answer].removesuffix(" with")
+    where = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
+    return f"{how} {where}, {count_words(arm)}"
 
 
 def _in_the_way(reason: Reason, context: Context) -> str:
@@ -576,7 +591,7 @@ def _in_the_way(reason: Reason, context: Context) -> str:
     control = f"the control ({context.arm(arm)})"
     if not arm.n:
         return f"{control} has not run"
-    return f"{control} does not clearly fail: {of(arm.yes, arm.n)}{_apart_words(arm)}"
+    return f"{control} does not clearly fail: {count_words(arm)}"
 
 
 def _left_out(reason: Reason, context: Context) -> str:

@@ -155,7 +155,8 @@ def _is_mapping(node: Node) -> bool:
 
 def _sides_of(node: Node, names: Names) -> dict[str, Node]:
     """Return the fields of a comparison, with its two sides as `lower` and `upper`."""
-    value, arm = node.get("value"), node.get("arm")
+    value = node.get("value")
+    arm = node.get("arm")
     if value is None and arm is None:
         return dict(node.data)
     left = {key: below for key, below in node.data.items() if key not in ("value", "arm", "higher")}
@@ -191,7 +192,7 @@ def quantity(node: Node) -> Node:
 
 
 def bound_of(node: Node, names: Names, shared: Mapping[str, Node]) -> Node:
-    """Return a bound, or what stands under its name; without a source it has the check's."""
+    """Return a bound, or the one of its name; without a source it has the check's."""
     if node.text is not None:
         return node.holding(_bound_named(node, names))
     if not isinstance(node.data, dict):

@@ -280,7 +280,7 @@ class _Audit:
         return node.holding(data)
 
     def _axis(self, node: Node) -> Node:
-        """Return an axis, or what stands under its name."""
+        """Return an axis, or the one of its name."""
         if node.text is None:
             return node
         self._used["axis"].add(node.text)

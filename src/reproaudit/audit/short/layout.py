@@ -69,7 +69,7 @@ def _field(name: str, value: Any, indent: int, path: tuple[str, ...]) -> Iterato
 
 
 def _in_block(path: tuple[str, ...]) -> bool:
-    """Tell whether what stands at a path has lines of its own when it does not fit on one."""
+    """Tell whether the value at a path has lines of its own when it does not fit on one."""
     if len(path) == 1:
         return path[0] in BLOCKS
     if path[0] in ("experiments", "claims", "our_questions"):

@@ -96,7 +96,7 @@ def page() -> str:
     parts = [
         "# Every field of the short form",
         "",
-        "Made by `make schema`; `reproaudit schema NAME` prints one of these parts. Fields in bold",
+        "A page made by `make schema`; `reproaudit schema NAME` prints a part. Fields in bold",
         "are needed. The examples are pieces of one audit that `reproaudit check` accepts.",
     ]
     for name in (*PARTS, *KINDS):
@@ -136,7 +136,8 @@ def _found(tree: yaml.Node, path: tuple[str | int, ...]) -> tuple[yaml.Node, yam
     name: yaml.Node | None = None
     for step in path:
         if isinstance(step, int):
-            node, name = node.value[step], None
+            node = node.value[step]
+            name = None
         else:
             name, node = next(pair for pair in node.value if pair[0].value == step)
     return node, name

@@ -404,7 +404,8 @@ def _named_axes(audit: Audit) -> dict[str, Axis]:
 
 def _arm(arm: StrictModel) -> Data:
     data = _stated(arm, "name", "why", "holds_at_start", "words")
-    why, words = getattr(arm, "why", ""), getattr(arm, "words", None)
+    why = getattr(arm, "why", "")
+    words = getattr(arm, "words", None)
     starts = [_check_part(one) for one in getattr(arm, "holds_at_start", ())]
     data["says"] = None if why == words else why
     data["words"] = words
