@@ -112,4 +112,6 @@ def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
         return ""
     if by_reviewers is None:
         return f"{card} of {of} by the card alone"
-    return f"{by_reviewers} of {of} documented"
+    if by_reviewers != card:
+        return f"{by_reviewers} of {of} by reviewers, {card} by the card"
+    return f"{card} of {of} documented"

@@ -289,11 +289,19 @@ def _frame(
 
 
 def _arm_words(claim: ClaimText, put: _Put) -> str:
+    """What a page calls an arm; where it ran under another stated value, with that value."""
     arm = put.arm
     if arm.role in (Role.OWN, Role.READING) and (arm.varied or claim.own):
         return claim.stated_value(arm)
     if arm.role is Role.OWN:
         return "as run"
+    words = _words_of_its_own(claim, put)
+    others = [claim.arm(reading) for reading in claim.answer.readings if reading.name == put.beside]
+    return ", with ".join([words, *others])
+
+
+def _words_of_its_own(claim: ClaimText, put: _Put) -> str:
+    arm = put.arm
     if arm.role is Role.ABLATION:
         return f"without {claim.lacks(arm)}"
     words = claim.arm(arm)
