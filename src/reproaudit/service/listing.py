@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -238,7 +239,7 @@ def _marks(cards: Iterable[Scorecard]) -> dict[str, str]:
 
 
 def list_lines(papers: Sequence[PaperSummary], room: int) -> Iterator[str]:
-    """Yield a line for each paper; its title is cut at so many characters, an answer never."""
+    """Yield a line for each paper; its title is cut at so many characters, an answer is wrapped."""
     counts = [_counts(paper) for paper in papers]
     documented = [documented_words(paper.documented, paper.card, paper.of) for paper in papers]
     words = max(map(len, documented), default=0)
@@ -251,7 +252,10 @@ def list_lines(papers: Sequence[PaperSummary], room: int) -> Iterator[str]:
         title = f"  {paper.title}"
         if len(line + title) > room:
             title = f"{title[: max(0, room - len(line) - 1)].rstrip()}…"
-        yield f"{line}{title}"
+        if len(line) < room:
+            yield f"{line}{title}"
+        else:
+            yield from textwrap.wrap(line, room, subsequent_indent=" " * (names + 2))
 
 
 def scales_words(cards: Iterable[Scorecard]) -> str:
