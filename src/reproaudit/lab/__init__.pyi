@@ -3,11 +3,15 @@ from .ablations import ablated_data as ablated_data
 from .ablations import another_seed as another_seed
 from .compiling import compiled as compiled
 from .compiling import one_thread as one_thread
+from .courses import first_crossing as first_crossing
+from .courses import mean_of_last as mean_of_last
 from .experiment import Experiment as Experiment
 from .experiment import Measure as Measure
 from .experiment import Measurements as Measurements
 from .experiment import RunForm as RunForm
 from .experiment import Session as Session
+from .measuring import AuditSettings as AuditSettings
+from .measuring import experiment_of as experiment_of
 from .movement import measure_movement as measure_movement
 from .parts import DATA_VARIABLE as DATA_VARIABLE
 from .parts import Array as Array

@@ -10,6 +10,7 @@ from typing import Any, cast, get_type_hints
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from reproaudit.errors import SpecError, did_you_mean
+from reproaudit.lab.measuring import AuditSettings, as_tuples
 
 
 @cache
@@ -21,23 +22,21 @@ def _adapters(kind: Any) -> dict[str, TypeAdapter[Any]]:
     }
 
 
-def _as_tuple(value: Any) -> Any:
-    return tuple(_as_tuple(one) for one in value) if isinstance(value, list | tuple) else value
-
-
 def build_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Builds an experiment's settings dataclass; nothing is defaulted and nothing guessed.
+    """Builds an experiment's settings; nothing is defaulted and nothing guessed.
 
     A list becomes a tuple, and a whole number is taken where a float is expected; a bool is no
     number and ``1.0`` no int.
 
     Args:
-        kind: the experiment's frozen dataclass.
+        kind: the experiment's frozen dataclass, or `AuditSettings`, which takes every setting.
         values: every setting by name.
 
     Raises:
         SpecError: naming every unknown, missing and ill-typed setting at once.
     """
+    if kind is AuditSettings:
+        return AuditSettings(**values)
     adapters = _adapters(cast(Hashable, kind))
     faults = [
         f"unknown setting '{name}'. {did_you_mean(name, adapters)}".rstrip()
@@ -49,7 +48,7 @@ def build_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
             faults.append(f"setting '{name}' is missing")
             continue
         try:
-            built[name] = adapter.validate_python(_as_tuple(values[name]))
+            built[name] = adapter.validate_python(as_tuples(values[name]))
         except ValidationError as error:
             faults.append(_ill_typed(name, values[name], error))
     if faults:
