@@ -428,9 +428,10 @@ class Claim(StrictModel):
     """The place where the paper makes the claim."""
     main: bool = False
     """Whether it is a main claim of the paper; at least one claim is."""
-    whose: Literal["paper", "code", "derived"] = "paper"
-    """Whose claim it is: the paper's, though its words be from memory; the authors' code's alone;
-    or what follows from the paper by algebra that it does not do. A question of ours has none."""
+    whose: Literal["paper", "literature", "code", "derived"] = "paper"
+    """Whose claim it is: the paper's, though its words be from memory; another paper's, which
+    disputes it; the authors' code's alone; or what follows from the paper by algebra that it does
+    not do. A question of ours has none."""
     ours: bool = False
     """Whether it is a question of ours, which the paper does not raise: it stands apart, and in no
     count, badge or register."""

@@ -282,7 +282,7 @@ class HeadCounts(StrictModel):
     """Of questions of ours."""
 
 
-Whose = Literal["paper", "code", "derived", "ours"]
+Whose = Literal["paper", "literature", "code", "derived", "ours"]
 """Whose a claim is; ours is a question that the paper does not raise."""
 
 
@@ -484,6 +484,11 @@ class Head(StrictModel):
     def own(self) -> tuple[ClaimLine, ...]:
         """The lines of the paper's own claims."""
         return tuple(line for line in self.claims if line.whose == "paper")
+
+    @property
+    def other_side(self) -> tuple[ClaimLine, ...]:
+        """The lines of claims of other papers."""
+        return tuple(line for line in self.claims if line.whose == "literature")
 
 
 class AnswerWords(StrictModel):

@@ -47,7 +47,7 @@ def in_order(texts: Sequence[ClaimText]) -> list[ClaimText]:
         Outcome.ERROR,
         Outcome.SUPPORTED,
     ]
-    whose = ("paper", "code", "derived", "ours")
+    whose = ("paper", "literature", "code", "derived", "ours")
 
     def place(text: ClaimText) -> tuple[int, bool, int, bool]:
         kind = whose.index(whose_of(text.claim))

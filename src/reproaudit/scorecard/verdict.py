@@ -29,6 +29,7 @@ from reproaudit.formats.scorecard import (
     HeadQuestion,
     Row,
     TriedValue,
+    Whose,
     answers_digest,
 )
 from reproaudit.formats.verdict import (
@@ -298,12 +299,15 @@ def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
     return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
 
 
+_OTHERS: tuple[Whose, ...] = ("literature", "code", "derived")
+
+
 def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
     found: dict[str, Counter[Outcome]] = {}
     for text in texts:
         whose = whose_of(text.claim)
         found.setdefault(whose, Counter())[text.answer.outcome] += 1
-    others = found.get("code", Counter()) + found.get("derived", Counter())
+    others = sum((found.get(whose, Counter()) for whose in _OTHERS), Counter())
     return HeadCounts(
         paper=_in_enum_order(found.get("paper", Counter())),
         others=_in_enum_order(others),

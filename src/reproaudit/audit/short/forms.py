@@ -479,8 +479,9 @@ class Claim(Question):
 
     main: bool = False
     """Whether it is a main claim of the paper; at least one claim is, an only claim by itself."""
-    whose: Literal["paper", "code", "derived"] = "paper"
-    """Whose claim it is: the paper's, the authors' code's alone, or what follows by algebra."""
+    whose: Literal["paper", "literature", "code", "derived"] = "paper"
+    """Whose claim it is: the paper's, another paper's that disputes it, the authors' code's alone,
+    or what follows by algebra."""
 
 
 class Finding(StrictModel):
