@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.model import Audit, Reading, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.numbers import counted, of
@@ -55,17 +55,18 @@ class _Open:
     @property
     def own(self) -> str:
         """The value as run, with who states it."""
-        return self.stated(self.setting.value, self.setting.source)
+        return self.stated(self.setting)
 
-    def stated(self, value: SettingValue, source: Source) -> str:
-        """Return a value with who states it."""
-        return f"{value_words(self.setting, value)} ({places_of(self.setting, value, source)})"
+    def stated(self, stated: Setting | Reading) -> str:
+        """Return the value of the setting, or another stated one, with who states it."""
+        value = stated.value
+        return f"{value_words(self.setting, value)} ({places_of(stated, value)})"
 
     @property
     def values(self) -> Iterator[tuple[SettingValue, str]]:
         """Yield every other value, with its words."""
         for reading in self.setting.readings:
-            yield reading.value, self.stated(reading.value, reading.source)
+            yield reading.value, self.stated(reading)
         for value in self.setting.alternatives:
             yield value, value_words(self.setting, value)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.arms import OWN, arms_of
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Reading, Setting, TierName
 from reproaudit.audit.plan import batch_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity, placement
@@ -182,11 +182,11 @@ class ClaimText(Context):
         if varied is None:
             return "the settings as run"
         setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        stated = {other.value: other.source for other in setting.readings}
-        source = setting.source
+        others = {other.value: other for other in setting.readings}
+        stated: Setting | Reading = setting
         if reading.varied is not None:
-            source = stated.get(varied.value, source)
-        return f"{self.varied_words(reading)} ({places_of(setting, varied.value, source)})"
+            stated = others.get(varied.value, setting)
+        return f"{self.varied_words(reading)} ({places_of(stated, varied.value)})"
 
     def varied_words(self, reading: ArmAnswer) -> str:
         """Return the value that a reading has of what readings vary, as a page calls it."""

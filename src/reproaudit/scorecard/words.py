@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
+from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Number, Provenance, Side, Void
 from reproaudit.formats.names import Namer
@@ -42,19 +42,23 @@ PLACES: Mapping[Source, str] = {
     Source.CARD: "card",
     Source.AUTHORS_CODE: "code",
     Source.REVIEWS: "reviews",
-    Source.REPRODUCTION: "a reproduction",
+    Source.REPRODUCTION: "the literature",
     Source.DERIVED: "derived",
     Source.RECALLED: "from memory",
     Source.ASSUMPTION: "our guess",
 }
-"""Where a value is stated, in a bracket behind it."""
+"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
 
 
-def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
-    """Return every source that states a value of a setting: code, card."""
-    also = [other.source for other in setting.readings if other.value == value]
-    also += [other.source for other in setting.also_at if value == setting.value]
-    return ", ".join(dict.fromkeys(PLACES[place] for place in (source, *also)))
+def places_of(stated: Setting | Reading, value: SettingValue) -> str:
+    """Return every source that states a value: code, card; or who does: Zhang et al. 2022.
+
+    Args:
+        stated: a setting, or another stated value of one.
+        value: the value as run; sources that agree are named where it is the one that they state.
+    """
+    also = stated.also_at if value == stated.value else ()
+    return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
 
 
 # --- numbers against bounds ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from reproaudit.audit.model import RunCounts, SettingName, Slug, Value, VariableName
+from reproaudit.audit.model import RunCounts, SettingName, Slug, Value, VariableName, Who
 from reproaudit.audit.short.checks import (
     AnyCheck,
     AnyQuantity,
@@ -169,8 +169,8 @@ class Agreeing(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The source; no guess."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
     at: Text
     """The place where it states them."""
 
@@ -180,8 +180,8 @@ class AlsoStated(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The other source; no guess."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
     at: Text
     """The place where it states them."""
     values: dict[Name, Value] = Field(default_factory=dict)
@@ -234,8 +234,8 @@ class Group(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The source of the values."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
     at: Text | None = None
     """The place where the source states the values: section, table, page, or file and line. What
     is ours or a guess has `why` in its place."""
