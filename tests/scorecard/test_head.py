@@ -73,7 +73,9 @@ def test_a_side_has_its_name_wherever_its_value_stands() -> None:
     stated = with_readings({**ZHANG, "also_at": also}, who="Kingma 2015")
     card = scorecard(one_claim(readings=["level"], audit=stated))
     theirs = "level 0.5 (Zhang et al. 2022, torchlib)"
-    assert line(card).text == f"holds with level 0.02 (Kingma 2015), 6 of 6; not with {theirs}, 0 of 6"
+    assert (
+        line(card).text == f"holds with level 0.02 (Kingma 2015), 6 of 6; not with {theirs}, 0 of 6"
+    )
     (choice,) = card.head.choices
     assert (choice.value, choice.others) == ("0.02 (Kingma 2015)", (theirs.removeprefix("level "),))
     (question,) = card.head.questions

@@ -474,6 +474,9 @@ class Claim(StrictModel):
     """A positive control, built by hand or a case that has to succeed: the bounds can be met."""
     readings: tuple[Name, ...] = ()
     """The settings whose other sourced values (`readings` of the setting) are run and judged."""
+    together: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=3)], ...] = ()
+    """Settings whose other sourced values are run and judged at once: each combination of them is
+    a reading of its own."""
     grade: Grade | None = None
     """The axis along which the headline is judged, coordinate by coordinate."""
     share: float = Field(default=0.5, ge=0.5, lt=1)

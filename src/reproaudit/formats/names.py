@@ -7,7 +7,7 @@ from functools import partial
 from reproaudit.audit.model import Audit, Setting
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind, Names
-from reproaudit.formats.numbers import at_words, setting_value
+from reproaudit.formats.numbers import at_words, listed, setting_value
 from reproaudit.formats.verdict import Varied
 
 
@@ -28,8 +28,11 @@ class Namer:
         found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
 
-    def varied(self, experiment: str, one: Varied) -> str:
-        """Return what a page calls a setting at a value: pairs n = 10."""
+    def varied(self, experiment: str, varied: Varied) -> str:
+        """Return what a page calls a setting at a value, or several: pairs n = 10 and rate 0.1."""
+        return listed([self._at_value(experiment, one) for one in varied.every])
+
+    def _at_value(self, experiment: str, one: Varied) -> str:
         found = self._audit.settings_of(experiment).get(one.setting)
         text = setting_value(one.value)
         called = text if found is None else value_words(found, one.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,6 +59,14 @@ def places_of(stated: Setting | Reading, value: SettingValue) -> str:
     """
     also = stated.also_at if value == stated.value else ()
     return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
+
+
+def with_places(values: Sequence[tuple[str, str]]) -> str:
+    """Return values in words, each with who states it; of several that one states, once."""
+    places = dict.fromkeys(place for _, place in values)
+    if len(places) == 1:
+        return f"{listed([words for words, _ in values])} ({''.join(places)})"
+    return listed([f"{words} ({place})" for words, place in values])
 
 
 # --- numbers against bounds ---------------------------------------------------------------------

@@ -43,6 +43,19 @@ Texts = Annotated[
 ]
 """A text, or several in a list."""
 
+
+def _names_or_lists(value: Any) -> str:
+    listed = isinstance(value, list | tuple) and any(isinstance(one, list | tuple) for one in value)
+    return "lists" if listed else "names"
+
+
+Together = Annotated[
+    Annotated[tuple[Name, ...], Tag("names")]
+    | Annotated[tuple[tuple[Name, ...], ...], Tag("lists")],
+    Discriminator(_names_or_lists),
+]
+"""Names of settings, or several lists of them."""
+
 BySetting = Annotated[
     Annotated[Text, Tag("text")] | Annotated[dict[Name, Text], Tag("mapping")],
     Discriminator(_text_or_mapping),
@@ -170,7 +183,7 @@ class Agreeing(StrictModel):
     origin: Origin = Field(alias="from")
     """The source; no guess."""
     who: Who | None = None
-    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text
     """The place where it states them."""
 
@@ -181,7 +194,7 @@ class AlsoStated(StrictModel):
     origin: Origin = Field(alias="from")
     """The other source; no guess."""
     who: Who | None = None
-    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text
     """The place where it states them."""
     values: dict[Name, Value] = Field(default_factory=dict)
@@ -235,7 +248,7 @@ class Group(StrictModel):
     origin: Origin = Field(alias="from")
     """The source of the values."""
     who: Who | None = None
-    """Whose statement it is, for example Zhang et al. 2022: pages name it in place of the source."""
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text | None = None
     """The place where the source states the values: section, table, page, or file and line. What
     is ours or a guess has `why` in its place."""
@@ -460,6 +473,9 @@ class Question(StrictModel):
     readings: tuple[Name, ...] | None = None
     """The settings of which what is also stated is run and judged, too. Left out, all of the
     experiment that the claim does not set itself; `[]` for none."""
+    together: Together = ()
+    """Settings of which what is also stated is run and judged at once, as one reading more:
+    [beta2, order]; several such in a list of lists."""
     grade: Grade | None = None
     """The axis along which `holds_if` is judged, coordinate by coordinate."""
     share_of_runs: Plain = 0.5

@@ -251,6 +251,7 @@ class _Upgrade:
             "must_pass": (own_built or []) if own_built != built else None,
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
             "readings": self._readings(claim),
+            "together": [list(names) for names in claim.together] or None,
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
