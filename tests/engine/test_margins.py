@@ -20,7 +20,7 @@ from reproaudit.stats.powers import offset_power_fit
 from reproaudit.stats.ranks import kendall_tau
 from synthetic import OURS, PAPER, check, run
 
-NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str)
+NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str, lambda _: "step")
 
 
 # --- orders -------------------------------------------------------------------------------------

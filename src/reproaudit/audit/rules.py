@@ -223,6 +223,9 @@ def _declaration(
         kept, expected = ("a scalar with", "none") if axes else ("an array without", "some")
         message = f"found {kept} axes; expected {expected}"
         yield Violation("RA124", loc, message)
+    if declaration.step is not None and kind is not MeasurementKind.SERIES:
+        message = "found 'step', and this is no series; expected it of a series"
+        yield Violation("RA124", (*loc, "step"), message, "Remove it.")
     for i, axis in enumerate(axes):
         place = (*loc, "axes", i)
         fields = ("values", "setting", "size")

@@ -77,11 +77,19 @@ class Number:
 
 
 class Names(NamedTuple):
-    """What a page calls a measurement, an arm, and a coordinate or another number of the audit."""
+    """What a page calls things of the audit.
+
+    Attributes:
+        noun: a measurement.
+        arm: an arm.
+        coordinate: a coordinate, or another number.
+        step: what a measurement that is a series counts: step, generation.
+    """
 
     noun: Callable[[str], str]
     arm: Callable[[str], str]
     coordinate: Callable[[Coordinate], str]
+    step: Callable[[str], str]
 
 
 def noun_of(quantity: Quantity, names: Names) -> str:
@@ -99,11 +107,12 @@ def reading_words(quantity: Quantity, names: Names) -> list[str]:
         f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
         for axis, how in quantity.over.items()
     ]
+    step = names.step(quantity.measurement)
     left_out = map(names.coordinate, itertools.chain(*quantity.without.values()))
     return [
         *reduced,
         *([f"without {', '.join(left_out)}"] if quantity.without else []),
-        *([f"at step {quantity.step}"] if isinstance(quantity.step, int) else []),
+        *([f"at {step} {quantity.step}"] if isinstance(quantity.step, int) else []),
         *(words for step, words in _STEPS.items() if step == quantity.step),
     ]
 
@@ -113,7 +122,8 @@ def passing_noun(quantity: Quantity, names: Names) -> str:
     noun = names.noun(quantity.measurement)
     if quantity.passes is None:
         return noun
-    return f"step at which {names.coordinate(quantity.passes.level)} is passed by {noun}"
+    level = names.coordinate(quantity.passes.level)
+    return f"{names.step(quantity.measurement)} at which {level} is passed by {noun}"
 
 
 def read_noun(quantity: Quantity, names: Names) -> str:

@@ -45,7 +45,18 @@ class Namer:
 
     def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
         """Return what a page calls a check's measurement, and what that is held against or ''."""
-        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
+        return check.compared(name, self.of(experiment))
+
+    def of(self, experiment: str) -> Names:
+        """Return what a check needs to name the quantities that it reads."""
+        return Names(
+            partial(self.noun, experiment), self.arm, at_words, partial(self.step, experiment)
+        )
+
+    def step(self, experiment: str, name: str) -> str:
+        """Return what a series counts, as a page says it: step, generation."""
+        found = self._audit.declaration(experiment, name)
+        return found.step if found is not None and found.step else "step"
 
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""

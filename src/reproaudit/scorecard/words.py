@@ -445,7 +445,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_NUMBER: "{what} has no number in {runs}",
     Void.CENSORED: "the log ends before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
-    Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
+    Void.BEGINS_LATE: "the log of {what} begins at {step} {found} in {runs}, after training began",
     Void.THERE_AT_START: "{what} met the bound before training in {runs}",
     Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
@@ -468,7 +468,7 @@ _VOIDS: Mapping[Void, str] = {
     "the best so far",
     Void.FROM_THE_START: "not measured alike: {what} differs by one factor or amount from before "
     "training to the end in {runs}",
-    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at step {found}, far "
+    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at {step} {found}, far "
     "from where the other begins, in {runs}",
 }
 
@@ -480,6 +480,7 @@ def void_words(void: Void, about: str, runs: str, number: float | None, context:
     return _VOIDS[void].format(
         what=name(about),
         runs=runs,
+        step=context.namer.step(context.claim.experiment, about),
         found="" if number is None else stated(number),
         per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
         share=percent(number or 0.0),
@@ -499,7 +500,7 @@ def _voids(reason: Reason, context: Context) -> str:
 
 
 _NOT_ALIKE: Mapping[Unlike, str] = {
-    Unlike.LENGTHS: "logs end at step {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
+    Unlike.LENGTHS: "logs end at {step} {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
     Unlike.ONE_RUN: "{arms[0]} has one run, which the audit calls deterministic",
     Unlike.BEST_SO_FAR: "{noun} of {arms[0]} is the best so far",
     Unlike.ENDS_AT_BEST: "the log of {noun} of {arms[0]} ends at its best",
@@ -513,7 +514,8 @@ def not_alike(alike: NotAlike, context: Context) -> str:
     own = "the claim's runs"
     arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
     noun = context.noun(alike.measurement)
-    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends)
+    step = context.namer.step(context.claim.experiment, alike.measurement)
+    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends, step=step)
 
 
 def _let_pass(reason: Reason, context: Context) -> str:

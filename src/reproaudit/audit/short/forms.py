@@ -320,6 +320,8 @@ class Measurement(StrictModel):
     """The measured quantity, in a sentence that a reviewer can hold against the paper."""
     unit: str = "1"
     """The unit, for example nat; left out, a pure number."""
+    step: Annotated[str, Field(min_length=1, max_length=20)] | None = None
+    """Of `every_step`: what it counts in place of training steps, in the singular: generation."""
     noun: Annotated[str, Field(max_length=40)] | None = None
     """What a page calls the quantity, in at most four words: test loss, distance."""
     range: Annotated[tuple[float | None, ...], Field(min_length=2, max_length=2)] | None = None

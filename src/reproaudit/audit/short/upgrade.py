@@ -197,6 +197,7 @@ class _Upgrade:
             "unit": declared.unit if declared.unit != "1" else None,
             "range": list(map(_whole, declared.range)) if declared.range is not None else None,
             "noun": declared.noun,
+            "step": declared.step,
             "says": declared.meaning,
         }
 
