@@ -141,6 +141,26 @@ def place_words(quantity: Quantity, names: Names) -> str:
     return " ".join([*places, *reading_words(quantity, names), *arm, *start])
 
 
+def pair_words(
+    pair: tuple[Quantity, Quantity], over: str, names: Names, *, by_median: bool = False
+) -> str:
+    """Return two quantities as a page compares them: loss over test loss; loss, 8 over 16:.
+
+    Args:
+        pair: the two, the one that is divided or subtracted from first.
+        over: what stands between them, over or minus.
+        names: of the audit.
+        by_median: whether that of another arm is the median of its runs.
+    """
+    typical = [" (median)" if by_median and side.arm is not None else "" for side in pair]
+    nouns = [passing_noun(side, names) for side in pair]
+    if nouns[0] != nouns[1]:
+        sides = [read_noun(side, names) for side in pair]
+        return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}"
+    first, second = (place_words(side, names) or "as run" for side in pair)
+    return f"{nouns[0]}, {first}{typical[0]} {over} {second}{typical[1]}:"
+
+
 @dataclass(frozen=True)
 class Drawing:
     """What a figure draws for one of a check's numbers.

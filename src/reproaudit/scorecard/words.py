@@ -9,7 +9,7 @@ from functools import cached_property
 from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Number, Provenance, Side, Void
+from reproaudit.checks import Form, Limit, Number, Provenance, Side, Void
 from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
@@ -84,6 +84,8 @@ def bound_of(estimate: Estimate, what: Number) -> str:
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
+    if limit.margin is not None:
+        return _with_tolerance(limit, limit.margin)
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
     at = (
         f"{stated(100 * limit.at)} %"
@@ -91,6 +93,14 @@ def bound_of(estimate: Estimate, what: Number) -> str:
         else f"{stated(limit.at)}{fold}"
     )
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
+
+
+def _with_tolerance(limit: Limit, margin: float) -> str:
+    """A number that is to be equalled, and the margin on the one side that counts."""
+    is_upper = limit.side is Side.AT_MOST
+    if limit.relative:
+        return f"{stated(limit.target)} {'times' if is_upper else 'over'} {stated(1 + margin)}"
+    return f"{stated(limit.target)} {'+' if is_upper else '−'} {stated(margin)}"
 
 
 def _either_way(margin: float) -> str:
