@@ -643,7 +643,7 @@ def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
     ],
 )  # fmt: skip
 def test_a_page_says_how_a_quantity_is_read(more: dict[str, Any], says: str) -> None:
-    names = Names(lambda _: "test score", lambda arm: arm, str)
+    names = Names(lambda _: "test score", lambda arm: arm, str, lambda _: "step")
     reaches = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
     assert reaches.compared("score", names) == (says, "")
 

@@ -337,6 +337,8 @@ class ChoiceRow(StrictModel):
 
     setting: str
     """The setting's name; `experiment.setting` for an experiment's own."""
+    also: tuple[str, ...] = ()
+    """The names of further settings that change at once."""
     words: str
     """What a page calls it."""
     value: str
@@ -385,6 +387,8 @@ class TriedValue(StrictModel):
 
     setting: str
     """The setting's name; `experiment.setting` for an experiment's own."""
+    also: tuple[str, ...] = ()
+    """The names of further settings that change at once."""
     words: str
     """What a page calls the setting."""
     own: str

@@ -51,7 +51,7 @@ MOST_GENERATIONS = 20
 MOST_COPIED = 20_000
 """Settings and measurements that experiments take from others, at most."""
 
-MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "range": "range"}
+MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "step": "step", "range": "range"}
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
 
 

@@ -19,6 +19,7 @@ from reproaudit.audit.model import (
     Reading,
     Setting,
     Source,
+    Statement,
     Variable,
 )
 from reproaudit.audit.short.expansion import READ
@@ -196,6 +197,7 @@ class _Upgrade:
             "unit": declared.unit if declared.unit != "1" else None,
             "range": list(map(_whole, declared.range)) if declared.range is not None else None,
             "noun": declared.noun,
+            "step": declared.step,
             "says": declared.meaning,
         }
 
@@ -250,6 +252,7 @@ class _Upgrade:
             "must_pass": (own_built or []) if own_built != built else None,
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
             "readings": self._readings(claim),
+            "together": [list(names) for names in claim.together] or None,
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
@@ -291,13 +294,13 @@ def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
     groups: list[Data] = []
     by_place: dict[tuple[Any, ...], list[str]] = {}
-    exact = Counter((one.source, one.locator) for one in settings.values())
+    exact = Counter((one.side, one.locator) for one in settings.values())
     for name, one in settings.items():
         stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
         place = one.locator or ""
-        if exact[one.source, one.locator] < FEW_OF_ONE_PLACE:
+        if exact[one.side, one.locator] < FEW_OF_ONE_PLACE:
             place = place.partition(", ")[0]
-        same = (one.source, one.ours, place, one.also_at) if stated else (name,)
+        same = (one.side, one.ours, place, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
     for names in by_place.values():
         groups += _of_one_place(names, settings)
@@ -328,12 +331,13 @@ def _group(
     by_why = ours and one.source is Source.DERIVED and one.why is None
     return {
         "from": "ours" if ours else _ORIGIN[one.source.value],
+        "who": one.who,
         "at": None if by_why else place,
         "values": {name: _plain(settings[name].value) for name in names},
         "notes": notes or None,
         "why": place if by_why else one.why,
         "also_stated": [
-            *({"from": _ORIGIN[also.source.value], "at": also.locator} for also in one.also_at),
+            *map(_agreeing, one.also_at),
             *(_reading(names[0], reading) for reading in one.readings),
         ]
         or None,
@@ -347,17 +351,18 @@ def _group(
 
 def _reading(name: str, reading: Reading) -> Data:
     return {
-        "from": _ORIGIN[reading.source.value],
-        "at": reading.locator,
+        **_agreeing(reading),
         "values": _plain({name: reading.value, **reading.together}),
-        "also_stated": [
-            {"from": _ORIGIN[also.source.value], "at": also.locator} for also in reading.also_at
-        ]
-        or None,
+        "also_stated": [*map(_agreeing, reading.also_at)] or None,
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
     }
+
+
+def _agreeing(stated: Statement | Reading) -> Data:
+    """Return which source states a value, and where."""
+    return {"from": _ORIGIN[stated.source.value], "who": stated.who, "at": stated.locator}
 
 
 def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
