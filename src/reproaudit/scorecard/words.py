@@ -51,13 +51,16 @@ PLACES: Mapping[Source, str] = {
 
 
 def places_of(stated: Setting | Reading, value: SettingValue) -> str:
-    """Return every source that states a value: code, card; or who does: Zhang et al. 2022.
+    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
+
+    What agrees with another value than the setting's own is listed where it has a name.
 
     Args:
         stated: a setting, or another stated value of one.
         value: the value as run; sources that agree are named where it is the one that they state.
     """
-    also = stated.also_at if value == stated.value else ()
+    agreeing = stated.also_at if value == stated.value else ()
+    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
     return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
 
 

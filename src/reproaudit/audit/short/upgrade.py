@@ -252,7 +252,7 @@ class _Upgrade:
             "must_pass": (own_built or []) if own_built != built else None,
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
             "readings": self._readings(claim),
-            "together": [list(names) for names in claim.together] or None,
+            "together": _together(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
@@ -358,6 +358,12 @@ def _reading(name: str, reading: Reading) -> Data:
         "words": reading.words,
         "cannot_matter": reading.excused,
     }
+
+
+def _together(claim: Claim) -> list[Any] | None:
+    """Return the settings that change at once: the names of an only list, else a list of lists."""
+    lists = [list(names) for names in claim.together]
+    return lists[0] if len(lists) == 1 else lists or None
 
 
 def _agreeing(stated: Statement | Reading) -> Data:
