@@ -133,6 +133,7 @@ def test_the_rule_counts_what_is_asked_for_at_once() -> None:
     [
         ([["level", "paus"]], "found 'paus'"),
         ([["level", "level"]], "found 'level' a second time"),
+        ([["level", "pause"], ["pause", "level"]], "found ['level', 'pause'] a second time"),
         ([["level", "outcome"]], "found 'outcome'"),
     ],
 )

@@ -450,6 +450,7 @@ def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
     listed: list[tuple[Loc, str]] = [
         ((*loc, "readings", j), name) for j, name in enumerate(claim.readings)
     ]
+    yield from _again((*loc, "together"), [tuple(sorted(joint)) for joint in claim.together])
     for i, joint in enumerate(claim.together):
         place = (*loc, "together", i)
         yield from _again(place, joint)
