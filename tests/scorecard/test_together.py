@@ -108,6 +108,14 @@ def test_two_sides_have_their_own_names() -> None:
     assert {row.arm_words for row in rows(card, arm="level=0.03+pause=1")} == {sides}
 
 
+def test_a_line_without_room_for_values_says_whose_they_are() -> None:
+    who = "Gerstgrasser et al. 2024"
+    card = scorecard(both(theirs(0.03, who), theirs(1.0, who)), only_at_once)
+    assert card.head.claims[0].text == (
+        "6 of 6 with the paper's level and pause, 0 of 6 with Gerstgrasser et al. 2024's"
+    )
+
+
 def test_every_rendering_shows_the_joint_reading() -> None:
     card = shown()
     for page in (markdown(card), html(card), "\n".join(report_lines(card, 400))):

@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.arms import OWN, Role, arms_of
-from reproaudit.audit.model import Audit, Reading, Setting, TierName
+from reproaudit.audit.model import Audit, Reading, Setting, Source, TierName
 from reproaudit.audit.plan import batch_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity, placement
@@ -182,16 +182,33 @@ class ClaimText(Context):
         if varied is None:
             return "the settings as run"
         pairs = [(self._value_words(reading, one), one) for one in varied.every]
-        return with_places([(words, self._places_of(reading, one)) for words, one in pairs])
+        return with_places(
+            [(words, places_of(self._stated(reading, one), one.value)) for words, one in pairs]
+        )
 
-    def _places_of(self, reading: ArmAnswer, one: Varied) -> str:
-        """The sources that state a reading's value of one setting."""
+    def _stated(self, reading: ArmAnswer, one: Varied) -> Setting | Reading:
+        """What states a reading's value of one setting."""
         setting = self.audit.settings_of(self.claim.experiment)[one.setting]
         others = {other.value: other for other in setting.readings}
-        stated: Setting | Reading = setting
-        if reading.varied is not None:
-            stated = others.get(one.value, setting)
-        return places_of(stated, one.value)
+        return setting if reading.varied is None else others.get(one.value, setting)
+
+    def whose_values(self, reading: ArmAnswer) -> str:
+        """Return whose values a reading has: Zhang et al. 2022's; '' of several or without a name.
+
+        The paper has no name of its own: the paper's.
+        """
+        varied = self._varied(reading)
+        every = () if varied is None else varied.every
+        stated = [self._stated(reading, one) for one in every]
+        sides = {one.who or ("the paper" if one.source is Source.PAPER else "") for one in stated}
+        return f"{sides.pop()}'s" if len(sides) == 1 and "" not in sides else ""
+
+    def named_settings(self, reading: ArmAnswer) -> str:
+        """Return what a page calls the settings that a reading varies."""
+        varied = self._varied(reading)
+        return listed(
+            [self.setting(one.setting) for one in (() if varied is None else varied.every)]
+        )
 
     def varied_words(self, reading: ArmAnswer) -> str:
         """Return the value that a reading has of what readings vary, as a page calls it."""
