@@ -108,8 +108,8 @@ def report_papers(
             written += write_registers(scorecards, out)
         else:
             unchanged += registers
-    for note, cards in notes:
-        note.write(cards, scales[note.entry.slug])
+    for note, reported in notes:
+        note.write(reported, scales[note.entry.slug])
     return ReportedPapers(tuple(scorecards), scales, tuple(written), tuple(unchanged), errors)
 
 

@@ -22,7 +22,7 @@ from reproaudit.formats.scorecard import Scorecard
 from reproaudit.repositories.requirements import cache_of
 from reproaudit.scorecard.files import SCORECARD, folder_of, read_scorecard
 
-PACKAGE = Path(__file__).parents[1]
+_PROGRAM = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class ReportNote:
         return digest.hexdigest()
 
     def _lines(self) -> Iterator[str]:
-        for folder in dict.fromkeys(sys.path):
-            yield from sorted(map(str, Path(folder).glob("*.dist-info")))
-        yield from _below(PACKAGE)
+        for packages in dict.fromkeys(sys.path):
+            yield from sorted(map(str, Path(packages).glob("*.dist-info")))
+        yield from _below(_PROGRAM)
         for file in (self.entry.review_file, *_own_files(self.entry)):
             yield from _stated(file)
         yield from _below(self.store / self.entry.slug)
