@@ -203,6 +203,16 @@ def test_a_mean_is_said_with_its_interval_and_the_runs_inside() -> None:
     assert line.text.endswith("5 of 6 inside")
 
 
+def test_a_single_run_decides_where_the_answer_is_exact() -> None:
+    equal = {"kind": "equals", "value": "final", "to": 0.02, "within": 0.01, "from": "paper"}
+    card = scorecard(one_claim(headline=[equal], exact=True), ends_at(0.02))
+    (own,) = rows(card, arm="own")
+    control = next(row for row in card.rows if row.arm == "stays")
+    assert (own.decision, own.yes, own.n) == (RowDecision.MET, 1, 1)
+    assert (control.decision, control.yes, control.n) == (RowDecision.MISSED, 0, 1)
+    assert not any(row.why for row in card.rows)
+
+
 # --- arms ----------------------------------------------------------------------------------------
 
 

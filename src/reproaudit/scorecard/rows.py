@@ -347,8 +347,13 @@ def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) ->
         return RowDecision.TELLS_NOTHING
     if not count.n:
         return RowDecision.VOID
-    decision = estimate.decision or _counted(claim, put.arm, count)
-    return RowDecision(decision.value)
+    decision = None if _stands_alone(claim, put.arm) else estimate.decision
+    return RowDecision((decision or _counted(claim, put.arm, count)).value)
+
+
+def _stands_alone(claim: ClaimText, arm: ArmAnswer) -> bool:
+    """Whether one run decides, and no mean of runs."""
+    return claim.claim.exact or arm.stands_alone
 
 
 def _is_blind(put: _Put) -> bool:
@@ -361,7 +366,7 @@ def _is_blind(put: _Put) -> bool:
 def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:
     """Met with every void run as a no, missed with every void run as a yes; else open."""
     most = arm.n - count.n + count.yes
-    if claim.claim.exact or arm.stands_alone:
+    if _stands_alone(claim, arm):
         if most < arm.n:
             return Decision.MISSED
         return Decision.MET if count.yes == arm.n else Decision.OPEN

@@ -287,7 +287,8 @@ def scale_words(judged: JudgedPaper) -> str:
 def _runs_words(claims: Sequence[ClaimText]) -> str:
     counts = sorted({claim.base.n for claim in claims if claim.base.n})
     runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
-    return f"{runs} runs a claim" if runs else ""
+    noun = "run" if runs == "1" else "runs"
+    return f"{runs} {noun} a claim" if runs else ""
 
 
 def note_of(reviews: Reviews, answers: str) -> HeadNote | None:

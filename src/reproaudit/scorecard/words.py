@@ -417,6 +417,8 @@ def _mean_open(reason: Reason, context: Context) -> str:
 
 def open_mean(estimate: Estimate) -> str:
     """Return the interval of a mean, and the bound that lies in it."""
+    if len(estimate.values) < 2:
+        return "one run has no mean with an interval"
     if estimate.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
     said = _range_words(estimate, estimate.mean[1:])
