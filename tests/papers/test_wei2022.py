@@ -45,7 +45,7 @@ def test_targets_of_one_class_are_a_mean_of_powers() -> None:
 
 def test_ridge_regression_solves_its_normal_equations() -> None:
     """Scores on the test rows are those of the least sum of squares, by plain least squares."""
-    s = settings("family", sizes=(2, 12, 40))
+    s = settings("emergence", sizes=(2, 12, 40))
     pixels, labels = wei2022.digits()
     train, test = wei2022.split(s.train_rows, 3)
     rng = wei2022.generator(3, "features", 1)

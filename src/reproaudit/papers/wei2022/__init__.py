@@ -50,14 +50,8 @@ def split(train_rows: int, seed: int) -> tuple[Array, Array]:
     return rows[:train_rows], rows[train_rows:]
 
 
-# ------------------------------------------------------------------- one family, several metrics
-
-
 def trained(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
-    """Return scores (row, class) and hits (row) of ridge regression on ReLU features.
-
-    The size is the number of features, or that of training rows under the most features.
-    """
+    """Return scores (row, class) and hits (row) of ridge regression on random ReLU features."""
     (pixels, labels), (train, test) = digits(), split(s.train_rows, seed)
     width = s.sizes[index] if s.grows == "features" else s.sizes[-1]
     train = train if s.grows == "features" else train[: s.sizes[index]]
@@ -130,13 +124,12 @@ def steepest_rise(places: Array, score: Array, share: float) -> float:
     return float(rise.max())
 
 
-SCALES = {
+SCALES = {  # what a line is drawn through, and how it becomes a score again
     "scores": (np.asarray, np.asarray),
     "bounded": (np.asarray, lambda line: np.clip(line, 0, 1)),
     "logits": (logit, expit),
     "logs": (np.log, np.exp),
 }
-"""What a line is drawn through, and how it becomes a score again."""
 
 
 def forecast_error(places: Array, score: Array, scale: str, resolution: float) -> float:
@@ -148,33 +141,38 @@ def forecast_error(places: Array, score: Array, scale: str, resolution: float) -
     return float(abs(back(line(places[-1])) - score[-1]))
 
 
-def measure_family(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
-    """Read one metric's emergence over ln size, then exact match beside single items."""
+def answers(s: AuditSettings, seed: int) -> tuple[Array, Array, Array, Array]:
+    """Return labels (row), scores (size, row, class), hits (size, row) and targets of a family."""
     model = trained if s.outputs == "trained" else constructed
     with one_thread():
         made = [model(s, seed, index) for index in range(len(s.sizes))]
     scores, hits = (np.stack(each) for each in zip(*made, strict=True))
-    places, labels = np.log(s.sizes), digits()[1][split(s.train_rows, seed)[1]]
-    targets = draw_targets(s, seed, labels)
-    exact, item = exact_match(hits, targets), hits.mean(axis=1)
+    labels = digits()[1][split(s.train_rows, seed)[1]]
+    return labels, scores, hits, draw_targets(s, seed, labels)
+
+
+def measure_emergence(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
+    """Read how long a metric is absent along ln size, and how high it ends."""
+    labels, scores, hits, targets = answers(s, seed)
     score = skill(s, scores, labels, hits, targets[: s.tested])
-    inside = exact <= s.window
-    kept = places[inside] - places[0]
-    measured = {
-        "score": score,
-        "flat_share": crossing(kept, score[inside], s.absent) / kept[-1],
-        "top": score[inside][-1],
-        "product": item**s.length,
-    }
+    seen = exact_match(hits, targets) <= s.window
+    places = np.log(np.array(s.sizes) / s.sizes[0])[seen]
+    flat_share = crossing(places, score[seen], s.absent) / places[-1]
+    return {"score": score, "flat_share": flat_share, "top": score[seen][-1]}
+
+
+def measure_comparison(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
+    """Measure place, steepness, foresight and false zeros of exact match and of single items."""
+    _, _, hits, targets = answers(s, seed)
+    places, resolution = np.log(s.sizes), 1 / (2 * s.targets)
+    exact, item = exact_match(hits, targets), hits.mean(axis=1)
+    measured: dict[str, float | Array] = {"exact": exact, "product": item**s.length}
     for name, curve, length in (("exact", exact, s.length), ("item", item, 1)):
-        seen = exact_match(hits, targets[: s.few, :length])
-        measured |= {
-            name: curve,
-            f"half_{name}": crossing(places, curve, 0.5),
-            f"rise_{name}": steepest_rise(places, curve, s.steepest),
-            f"miss_{name}": forecast_error(places, curve, s.forecast, 1 / (2 * s.targets)),
-            f"zeros_{name}": np.sum((seen == 0) & (curve > 0)),
-        }
+        few = exact_match(hits, targets[: s.few, :length])
+        measured[f"half_{name}"] = crossing(places, curve, 0.5)
+        measured[f"rise_{name}"] = steepest_rise(places, curve, s.steepest)
+        measured[f"miss_{name}"] = forecast_error(places, curve, s.forecast, resolution)
+        measured[f"zeros_{name}"] = np.sum((few == 0) & (curve > 0))
     return measured
 
 
@@ -243,7 +241,8 @@ FEATURES = "random features on 8×8 digits in place of language models"
 PICTURES = "scikit-learn's 8×8 digits in place of CIFAR-100"
 
 EXPERIMENTS = {
-    "family": experiment_of(measure_family, data=checksum, proxy=lambda _: FEATURES),
+    "comparison": experiment_of(measure_comparison, data=checksum, proxy=lambda _: FEATURES),
+    "emergence": experiment_of(measure_emergence, data=checksum, proxy=lambda _: FEATURES),
     "toy": experiment_of(measure_toy),
     "autoencoders": experiment_of(measure_autoencoders, data=checksum, proxy=lambda _: PICTURES),
 }
