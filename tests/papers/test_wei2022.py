@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.lab import AuditSettings
+from reproaudit.lab import AuditSettings, generator
 from reproaudit.papers import wei2022
 
 
@@ -48,7 +49,7 @@ def test_ridge_regression_solves_its_normal_equations() -> None:
     s = settings("emergence", sizes=(2, 12, 40))
     pixels, labels = wei2022.digits()
     train, test = wei2022.split(s.train_rows, 3)
-    rng = wei2022.generator(3, "features", 1)
+    rng = generator(3, "features", 1)
     weights, biases = rng.standard_normal((64, 12)), rng.standard_normal(12)
     seen, unseen = (np.maximum(pixels[rows] @ weights + biases, 0) for rows in (train, test))
     rows = np.vstack(
@@ -93,7 +94,7 @@ def test_a_line_is_foretold_without_error() -> None:
     places = np.linspace(0, 3, 7)
     line = 0.1 + 0.2 * places
     assert wei2022.forecast_error(places, line, "scores", 1e-6) == pytest.approx(0, abs=1e-12)
-    curve = wei2022.expit(places - 2)
+    curve = expit(places - 2)
     assert wei2022.forecast_error(places, curve, "logits", 1e-6) == pytest.approx(0, abs=1e-12)
 
 
