@@ -1,0 +1,111 @@
+"""Closed forms of wei2022 against its code: the law's shift, single classes, edit distance, PCA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from reproaudit.audit.catalog import Catalog
+from reproaudit.lab import AuditSettings, generator
+from reproaudit.papers import wei2022
+
+
+def settings(experiment: str, **changed: Any) -> AuditSettings:
+    return AuditSettings(
+        **{**Catalog()["wei2022"].audit().values_of(experiment, "paper"), **changed}
+    )
+
+
+@pytest.mark.parametrize(("length", "half"), [(1, 2.08), (5, 52.0), (20, 832.5)])
+def test_the_law_reaches_half_height_where_algebra_says(length: int, half: float) -> None:
+    places = np.linspace(-5, 15, 20_001)
+    chance = wei2022.per_token(np.exp(places), 1.0, -0.5) ** length
+    assert np.exp(wei2022.crossing(places, chance, 0.5)) == pytest.approx(half, rel=1e-2)
+
+
+def test_a_score_is_never_or_always_past_a_level() -> None:
+    places = np.array([1.0, 2.0, 4.0])
+    assert wei2022.crossing(places, np.array([0.1, 0.2, 0.3]), 0.5) == 4.0
+    assert wei2022.crossing(places, np.array([0.6, 0.2, 0.7]), 0.5) == 1.0
+    assert wei2022.crossing(places, np.array([0.0, 0.0, 1.0]), 0.5) == 3.0
+
+
+def test_targets_of_one_class_are_a_mean_of_powers() -> None:
+    """Sum over classes of p_c^L / K, which exceeds p^L by Jensen's inequality."""
+    labels = np.repeat([0, 1], [300, 100])
+    hits = np.array([np.arange(400) % 10 < np.where(labels == 0, 9, 5)])
+    drawn = {"targets": 200_000, "length": 3}
+    one = wei2022.draw_targets(AuditSettings(drawing="one_class", **drawn), 0, labels)
+    both = wei2022.draw_targets(AuditSettings(drawing="independent", **drawn), 0, labels)
+    assert wei2022.exact_match(hits, one) == pytest.approx(0.75 * 0.9**3 + 0.25 * 0.5**3, abs=4e-3)
+    assert wei2022.exact_match(hits, both) == pytest.approx(0.8**3, abs=4e-3)
+
+
+def test_ridge_regression_solves_its_normal_equations() -> None:
+    """Scores on the test rows are those of the least sum of squares, by plain least squares."""
+    s = settings("emergence", sizes=(2, 12, 40))
+    pixels, labels = wei2022.digits()
+    train, test = wei2022.split(s.train_rows, 3)
+    rng = generator(3, "features", 1)
+    weights, biases = rng.standard_normal((64, 12)), rng.standard_normal(12)
+    seen, unseen = (np.maximum(pixels[rows] @ weights + biases, 0) for rows in (train, test))
+    rows = np.vstack(
+        [
+            np.hstack([seen, np.ones((len(train), 1))]),
+            np.hstack([np.sqrt(s.ridge) * np.eye(12), np.zeros((12, 1))]),
+        ]
+    )
+    wanted = np.vstack([np.eye(10)[labels[train]], np.zeros((12, 10))])
+    solved = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    scores, hits = wei2022.trained(s, 3, 1)
+    assert scores == pytest.approx(unseen @ solved[:-1] + solved[-1], abs=1e-8)
+    assert hits.mean() == (scores.argmax(axis=1) == labels[test]).mean()
+
+
+@pytest.mark.parametrize("metric", ["exact_match", "item", "brier", "cross_entropy"])
+def test_a_metric_is_zero_at_chance_and_one_without_error(metric: str) -> None:
+    labels = np.repeat(np.arange(10), 80)
+    scores = np.stack([np.full((800, 10), 0.1), np.eye(10)[labels]])
+    hits = np.stack([np.arange(800) % 10 == 0, np.full(800, True)])
+    drawn = AuditSettings(
+        metric=metric, floor=1e-12, length=2, targets=200_000, drawing="independent"
+    )
+    targets = wei2022.draw_targets(drawn, 0, labels)
+    assert wei2022.skill(drawn, scores, labels, hits, targets) == pytest.approx([0, 1], abs=5e-3)
+
+
+def test_the_emergence_score_of_equal_steps_is_their_number() -> None:
+    assert wei2022.emergence_score(np.linspace(0, 1, 8)) == pytest.approx(7)
+    assert wei2022.emergence_score(np.linspace(1, 0, 8)) == pytest.approx(-7)
+    assert wei2022.emergence_score(np.repeat([0.0, 1.0], 4), 0.01) == pytest.approx(100)
+
+
+def test_the_edit_distance_counts_errors_and_not_what_appendix_a2_prints() -> None:
+    measured = wei2022.measure_toy(settings("toy", errors=(0.1, 0.1), length=5), 1)
+    assert measured["edit_distance"] == pytest.approx(0.5, abs=0.02)
+    assert measured["wrong_tokens"] == pytest.approx(0.5)
+    assert measured["right_tokens"] == pytest.approx(4.5)
+
+
+def test_a_line_is_foretold_without_error() -> None:
+    places = np.linspace(0, 3, 7)
+    line = 0.1 + 0.2 * places
+    assert wei2022.forecast_error(places, line, "scores", 1e-6) == pytest.approx(0, abs=1e-12)
+    curve = expit(places - 2)
+    assert wei2022.forecast_error(places, curve, "logits", 1e-6) == pytest.approx(0, abs=1e-12)
+
+
+def test_autoencoders_follow_principal_components() -> None:
+    """A code of k numbers and a linear output do little better than k components, and no worse."""
+    s = settings("autoencoders", units=(1, 4, 16))
+    rows, others = wei2022.split(s.train_rows, 0)
+    x, unseen = (wei2022.digits()[0][each] for each in (rows, others))
+    axes = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2]
+    for index, units in enumerate(s.units):
+        away = unseen - x.mean(axis=0)
+        left = (away**2).sum(axis=1) - ((away @ axes[:units].T) ** 2).sum(axis=1)
+        errors = wei2022.squared_errors(s, 0, index)
+        assert errors.mean() == pytest.approx(left.mean(), rel=0.2)
