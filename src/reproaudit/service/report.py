@@ -17,7 +17,7 @@ from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_pape
 from reproaudit.scorecard.files import folder_of
 from reproaudit.service.listing import scales_words
 from reproaudit.service.pages import registers_of, write_registers, write_report
-from reproaudit.service.unchanged import ReportNote
+from reproaudit.service.unchanged import MadeReport, ReportNote
 from reproaudit.store.records import Store
 
 
@@ -74,43 +74,56 @@ def report_papers(
     written: list[Path] = []
     unchanged: list[Path] = []
     errors: dict[str, AuditError] = {}
-    notes: list[tuple[ReportNote, Sequence[Scorecard]]] = []
+    made_now: list[tuple[ReportNote, MadeReport]] = []
     for entry in entries:
         note = ReportNote(entry, store, out, (tier, sorted(pages), group))
-        if made := note.read():
-            scorecards += made.cards
-            scales[entry.slug] = made.scales
-            unchanged += [
-                folder_of(card, out) / PAGES[name].file for card in made.cards for name in pages
-            ]
-            continue
+        of_today = note.read()
         try:
-            audit = entry.audit()
-            cards = scorecards_of_paper(entry, audit, Store(store), tier, out, group)
-            by_scale = cards
-            if tier is None and len(cards) == 1:
-                by_scale = scorecards_by_scale(entry, audit, Store(store), out, cards[0])
-            files = [path for card in cards for path in write_report(card, out, pages)]
+            made = of_today or _make_report(entry, Store(store), out, tier, group, pages)
         except AuditError as error:  # what is wrong with a paper is part of the answer
             if needs_all and len(entries) == 1:
                 raise
             errors[entry.slug] = error
             continue
-        scorecards += cards
-        scales[entry.slug] = scales_words(by_scale) if len(by_scale) > len(cards) else ""
-        written += files
-        notes.append((note, cards))
+        scorecards += made.cards
+        scales[entry.slug] = made.scales
+        if of_today:
+            unchanged += [
+                folder_of(card, out) / PAGES[name].file for card in made.cards for name in pages
+            ]
+        else:
+            written += made.files
+            made_now.append((note, made))
     if not scorecards and not errors:
         raise _nothing_to_report(entries, store, tier, out)
     if "html" in wanted:
         registers = registers_of(scorecards, out)
-        if notes or not all(register.is_file() for register in registers):
+        if made_now or not all(register.is_file() for register in registers):
             written += write_registers(scorecards, out)
         else:
             unchanged += registers
-    for note, reported in notes:
-        note.write(reported, scales[note.entry.slug])
+    for note, made in made_now:
+        note.write(made)
     return ReportedPapers(tuple(scorecards), scales, tuple(written), tuple(unchanged), errors)
+
+
+def _make_report(
+    entry: Entry,
+    store: Store,
+    out: Path,
+    tier: TierName | None,
+    group: str | None,
+    pages: Iterable[str],
+) -> MadeReport:
+    """Judge a paper's records and write its pages; an AuditError if it cannot be shown."""
+    audit = entry.audit()
+    cards = scorecards_of_paper(entry, audit, store, tier, out, group)
+    by_scale = cards
+    if tier is None and len(cards) == 1:
+        by_scale = scorecards_by_scale(entry, audit, store, out, cards[0])
+    files = [path for card in cards for path in write_report(card, out, pages)]
+    scales = scales_words(by_scale) if len(by_scale) > len(cards) else ""
+    return MadeReport(cards, scales, tuple(files))
 
 
 @dataclass

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,10 +31,12 @@ class MadeReport:
 
     Attributes:
         scales: the line on its answers at several scales.
+        files: that were written; empty where they were found.
     """
 
     cards: tuple[Scorecard, ...]
     scales: str
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,12 @@ class ReportNote:
                 return MadeReport(cards, note["scales"])
         return None
 
-    def write(self, cards: Iterable[Scorecard], scales: str) -> None:
+    def write(self, made: MadeReport) -> None:
         """Note reports that have just been written, if each was judged from records of ours."""
-        cards = tuple(cards)
-        if not all(map(_is_judged_here, cards)):
+        if not all(map(_is_judged_here, made.cards)):
             return
-        files = [str(folder_of(card, self.out) / SCORECARD) for card in cards]
-        note = {"made_of": self._made_of(), "cards": files, "scales": scales}
+        files = [str(folder_of(card, self.out) / SCORECARD) for card in made.cards]
+        note = {"made_of": self._made_of(), "cards": files, "scales": made.scales}
         with suppress(OSError):  # a cache that cannot be written costs time alone
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, json.dumps(note))
