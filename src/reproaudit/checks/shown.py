@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -101,6 +100,13 @@ _REDUCED = {"iqm": "interquartile mean"}
 _STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
 
 
+def _left_out(axis: str, coordinates: Sequence[Coordinate], names: Names) -> str:
+    """Return coordinates that are left out; a number says nothing without its axis."""
+    words = ", ".join(map(names.coordinate, coordinates))
+    is_named = any(isinstance(coordinate, str) for coordinate in coordinates)
+    return words if is_named else f"{axis.replace('_', ' ')} {words}"
+
+
 def reading_words(quantity: Quantity, names: Names) -> list[str]:
     """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
     reduced = [
@@ -108,10 +114,10 @@ def reading_words(quantity: Quantity, names: Names) -> list[str]:
         for axis, how in quantity.over.items()
     ]
     step = names.step(quantity.measurement)
-    left_out = map(names.coordinate, itertools.chain(*quantity.without.values()))
+    left_out = [_left_out(axis, some, names) for axis, some in quantity.without.items()]
     return [
         *reduced,
-        *([f"without {', '.join(left_out)}"] if quantity.without else []),
+        *([f"without {', '.join(left_out)}"] if left_out else []),
         *([f"at {step} {quantity.step}"] if isinstance(quantity.step, int) else []),
         *(words for step, words in _STEPS.items() if step == quantity.step),
     ]

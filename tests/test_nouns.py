@@ -1,0 +1,22 @@
+"""What a page calls a quantity."""
+
+from __future__ import annotations
+
+import pytest
+
+from reproaudit.checks.shown import Names, read_noun
+from reproaudit.declarations import Coordinate, Quantity
+
+
+@pytest.mark.parametrize(
+    ("axis", "coordinates", "noun"),
+    [
+        ("size", (2, 3), "score (without size 2, 3)"),
+        ("method", ("ours", "ridge"), "score (without ours, ridge)"),
+    ],
+)
+def test_a_number_that_is_left_out_has_its_axis(
+    axis: str, coordinates: tuple[Coordinate, ...], noun: str
+) -> None:
+    quantity = Quantity(measurement="score", without={axis: coordinates})
+    assert read_noun(quantity, Names(noun=str, arm=str, step=str, coordinate=str)) == noun
