@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
-from reproaudit.audit.short.conditions import bound_of, check_of, number, quantity
+from reproaudit.audit.short.conditions import bound_of, checks_of, number, quantity
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.audit.short.settings import Settings
@@ -64,15 +64,20 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
     for short, long in CHECKS.items():
         listed = node.field(short)
         if listed is not None and isinstance(listed.data, list):
-            listed = listed.holding([check_of(one, names) for one in listed.data])
+            listed = listed.holding([made for one in listed.data for made in checks_of(one, names)])
         fields[long] = listed
     if only and not ours and node.get("main") is None:
         fields["main"] = node.holding(True)
+    whose = node.get("whose")
+    if whose is not None and whose.data == "derived" and node.get("wording") is None:
+        fields["wording"] = whose
     kept = {field: below for field, below in fields.items() if below is not None}
-    for _, arm in _named_arms(node):
+    read = [arm for long in (*CHECKS.values(), "elsewhere") for arm in _arms_in(fields[long])]
+    for arm in read:
         _know(arm, own, names)
+    used = {str(arm.data) for arm in read} | _used_of(node, above)
     for arm_name, arm in own.items():
-        if arm_name not in _used_of(node, above):
+        if arm_name not in used:
             message = f"found the arm '{arm_name}', which this claim does not name"
             remedy = "Name it under 'must_fail' or in a check, or remove it."
             names.unused.append(Violation("RA242", arm.loc, message, remedy, arm_name))
@@ -170,8 +175,8 @@ def _know(node: Node, own: Mapping[str, Node], names: Names) -> None:
 
 
 def _used_of(node: Node, above: Node | None) -> set[str]:
-    """Return every name of an arm in a claim, its experiment's controls among them."""
-    used = {str(arm.data) for _, arm in _named_arms(node)}
+    """Return the arms that a claim names beside its checks, its experiment's controls among them."""
+    used: set[str] = set()
     for level in (node, above):
         for key in ("must_fail", "must_pass"):
             if level is not None and (controls := level.get(key)) is not None:
@@ -181,17 +186,13 @@ def _used_of(node: Node, above: Node | None) -> set[str]:
     return used
 
 
-def _named_arms(node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the arms that the checks of a claim read, each with the field that names it."""
-    for key in (*CHECKS, "misses"):
-        if (below := node.get(key)) is not None:
-            yield from _arms_in(below)
-
-
-def _arms_in(node: Node) -> Iterator[tuple[str, Node]]:
+def _arms_in(node: Node | None) -> Iterator[Node]:
+    """Yield the arms in whose runs checks read a quantity."""
+    if node is None:
+        return
     for name, below in node.items():
         if name == "arm":
-            yield name, below
+            yield below
         yield from _arms_in(below)
     for below in node.listed():
         yield from _arms_in(below)

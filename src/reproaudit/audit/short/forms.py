@@ -152,9 +152,10 @@ class Tier(StrictModel):
     values: dict[Name, Value] = Field(min_length=1)
     """The values, by setting. They hold where the experiment takes the setting from where this
     block stands: a setting that an experiment states itself, it scales itself."""
-    why: Text | None = None
-    """Why these values still show the phenomenon, or why the settings must shrink. At the smoke
-    tier it may be left out: it only shows that the experiment runs."""
+    why: BySetting | None = None
+    """Why these values still show the phenomenon, or why the settings must shrink: of all of them,
+    or of each by the setting's name. At the smoke tier it may be left out: it only shows that the
+    experiment runs."""
 
 
 class TierOfStated(StrictModel):
@@ -267,7 +268,7 @@ Tiers = Annotated[
     Annotated[Tier, Tag("mapping")] | Annotated[tuple[Tier, ...], Tag("list")],
     Discriminator(_list_or_mapping),
 ]
-"""One block with its reason, or several in a list, each with its own."""
+"""One block, or several in a list, each with its own reason."""
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -432,7 +433,8 @@ class Question(StrictModel):
     at: Text | None = None
     """The place where the paper makes the claim, or what a question rests on."""
     wording: Literal["from_source", "recalled", "derived"] = "from_source"
-    """Whether the words were read in the source, are from memory, or follow by algebra."""
+    """Whether the words were read in the source, are from memory, or follow by algebra. Left out,
+    from_source; of a claim whose it is `derived`, derived."""
     experiment: Name | None = None
     """The experiment whose runs are judged; left out, the audit's only one, or runs from
     elsewhere."""

@@ -37,6 +37,22 @@ BLOCKS = frozenset(
 )
 """The sections of an audit whose entries stand on lines of their own."""
 
+BLOCKS_WITHIN = frozenset(
+    {
+        "settings",
+        "quick",
+        "smoke",
+        "measurements",
+        "stages",
+        "holds_if",
+        "also_said",
+        "also_report",
+        "reported",
+        "arms",
+    }
+)
+"""The fields of an experiment or a claim whose entries stand on lines of their own."""
+
 _UNSAFE_BEGIN = "-?:,[]{}#&*!|>'\"%@`=<~"
 _UNSAFE_INSIDE = re.compile(r": |:$| #|[,\[\]{}\0\n\t]|^ | $|  |:[,\]}]|^$")
 
@@ -45,7 +61,7 @@ def written(data: dict[str, Any]) -> str:
     """Return an audit's plain data as the text of its file."""
     lines: list[str] = []
     for name, value in data.items():
-        if lines and (isinstance(value, dict | list) or name == "card_read"):
+        if lines and (name in BLOCKS or name == "axes"):
             lines.append("")
         lines += _field(name, value, 0, (name,))
     return "\n".join(["# yaml-language-server: $schema=schema.json", *lines]) + "\n"
@@ -73,7 +89,7 @@ def _in_block(path: tuple[str, ...]) -> bool:
     if len(path) == 1:
         return path[0] in BLOCKS
     if path[0] in ("experiments", "claims", "our_questions"):
-        return len(path) == 2 or (len(path) == 3 and path[2] not in ("runs", "grade", "misses"))
+        return len(path) == 2 or (len(path) == 3 and path[2] in BLOCKS_WITHIN)
     return False
 
 

@@ -267,10 +267,7 @@ def scaled(
     for tier in ("quick", "smoke"):
         seen: dict[str, Node] = {}
         for block in blocks.several() if (blocks := level.get(tier)) is not None else ():
-            why = block.get("why")
-            if why is None and tier == "quick":
-                message = "found no 'why'; expected why these values still show the phenomenon"
-                faults.append(Violation("RA051", block.loc, message, "Add 'why'."))
+            faults += _reasons_amiss(block, needed=tier == "quick")
             for name, value in block.mapping_under("values").items():
                 if name in seen:
                     message = f"found '{name}' in a second block; expected it in one"
@@ -280,9 +277,27 @@ def scaled(
                     message = f"found '{name}', which is no setting here; expected one"
                     faults.append(Violation("RA224", value.loc, message, "", name, known))
                 else:
-                    reason = why if why is not None else block.holding(SMOKE_REASON)
+                    reason = _own(block.get("why"), name, True) or block.holding(SMOKE_REASON)
                     setting = settings.get(name, known[name])
                     smaller = value.holding({"value": value, "reason": reason})
                     settings[name] = setting.holding({**setting.data, tier: smaller})
                 seen.setdefault(name, value)
     return settings
+
+
+def _reasons_amiss(block: Node, *, needed: bool) -> Iterator[Violation]:
+    """Yield what is wrong with the reasons of a block; `needed` says whether each value has one."""
+    why = block.get("why")
+    values = block.mapping_under("values")
+    message = "found no 'why'; expected why these values still show the phenomenon"
+    if why is None and needed:
+        yield Violation("RA051", block.loc, message, "Add 'why'.")
+    if why is None or why.text is not None:
+        return
+    for name, value in values.items():
+        if needed and why.get(name) is None:
+            yield Violation("RA051", value.loc, message, f"Add '{name}' to 'why'.")
+    for name, reason in why.items():
+        if name not in values:
+            message = f"found '{name}', which is no setting of this block; expected one"
+            yield Violation("RA224", reason.loc, message, "", name, values)

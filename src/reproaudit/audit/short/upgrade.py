@@ -6,6 +6,7 @@ that was given, but that questions of ours come after the claims.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -21,6 +22,7 @@ from reproaudit.audit.model import (
     Source,
     Variable,
 )
+from reproaudit.audit.short.conditions import OF_ARM
 from reproaudit.audit.short.expansion import READ
 from reproaudit.audit.short.layout import written
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
@@ -175,12 +177,24 @@ class _Upgrade:
         return best[1] if best else None
 
     def _measured_of(self, name: str) -> str | None:
-        source = self._alike(name, "measurements", 1)
+        """Return the earlier experiment whose measurements one makes as well."""
         one = self.audit.experiments[name]
+        source = self._alike(name, "measurements", 1)
+        if source is None and one.measures and not one.measurements:
+            source = self._measuring_alike(name)
         if source is None:
             return None
         above = self.audit.experiments[source]
         return None if one.measures is None and above.measures is not None else source
+
+    def _measuring_alike(self, name: str) -> str | None:
+        """Return the earlier experiment that makes the same of the audit's measurements alone."""
+        experiments = self.audit.experiments
+        for other in itertools.takewhile(lambda other: other != name, experiments):
+            above = experiments[other]
+            if above.measures == experiments[name].measures and not above.measurements:
+                return other
+        return None
 
     def _measurements(self, declared: Mapping[str, Declaration]) -> Data:
         return {name: self._measurement(one) for name, one in declared.items()}
@@ -236,13 +250,13 @@ class _Upgrade:
             "at": claim.locator,
             "main": claim.main or None,
             "whose": claim.whose if claim.whose != "paper" else None,
-            "wording": claim.wording if claim.wording != "from_source" else None,
+            "wording": claim.wording if claim.wording != _usual_wording(claim) else None,
             "experiment": claim.experiment if len(experiments) > 1 else None,
             "settings": _plain(claim.settings) or None,
             "grade": _grade(claim),
-            "holds_if": list(map(_check, claim.headline)),
-            "also_said": list(map(_check, claim.support)) or None,
-            "also_report": list(map(_check, claim.notes)) or None,
+            "holds_if": _checks(claim.headline),
+            "also_said": _checks(claim.support),
+            "also_report": _checks(claim.notes),
             "reported": [{"says": one.says, "at": one.locator} for one in claim.reported] or None,
             "must_fail": controls if controls != shared else None,
             "no_control": claim.no_control,
@@ -369,21 +383,24 @@ def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
 
 
 def _tiers(settings: Mapping[str, Setting]) -> Data:
-    """Return the blocks of both tiers: the values that have one reason together."""
-    tiers: Data = {}
-    for tier in ("quick", "smoke"):
-        by_reason: dict[str | None, Data] = {}
-        for name, one in settings.items():
-            scaled = getattr(one, tier)
-            if scaled is None:
-                continue
-            default = tier == "smoke" and scaled.reason == SMOKE_REASON
-            values = by_reason.setdefault(None if default else scaled.reason, {})
-            values[name] = _plain(scaled.value)
-        blocks = [{"values": values, "why": why} for why, values in by_reason.items()]
-        if blocks:
-            tiers[tier] = blocks if len(blocks) > 1 else blocks[0]
-    return tiers
+    """Return the blocks of both tiers, each value with its reason."""
+    blocks = {tier: _block(settings, tier) for tier in ("quick", "smoke")}
+    return {tier: block for tier, block in blocks.items() if block["values"]}
+
+
+def _block(settings: Mapping[str, Setting], tier: str) -> Data:
+    """Return the values of a tier, with one reason for all of them or with one for each."""
+    scaled = {name: one for name, s in settings.items() if (one := getattr(s, tier)) is not None}
+    reasons = {
+        name: one.reason
+        for name, one in scaled.items()
+        if tier == "quick" or one.reason != SMOKE_REASON
+    }
+    shared = len(reasons) == len(scaled) and len(set(reasons.values())) == 1
+    return {
+        "values": {name: _plain(one.value) for name, one in scaled.items()},
+        "why": next(iter(reasons.values())) if shared else reasons,
+    }
 
 
 # --- measurements and arms ------------------------------------------------------------------------
@@ -406,7 +423,7 @@ def _arm(arm: StrictModel) -> Data:
     data = _stated(arm, "name", "why", "holds_at_start", "words")
     why = getattr(arm, "why", "")
     words = getattr(arm, "words", None)
-    starts = [_check_part(one) for one in getattr(arm, "holds_at_start", ())]
+    starts = [_ordered(_check_part(one)) for one in getattr(arm, "holds_at_start", ())]
     data["says"] = None if why == words else why
     data["words"] = words
     return {**data, "holds_at_start": starts or None}
@@ -426,6 +443,10 @@ def _most_have(lists: Sequence[tuple[str, ...]], own: set[str]) -> list[str] | N
 
 
 # --- claims and checks ----------------------------------------------------------------------------
+
+
+def _usual_wording(claim: Claim) -> str:
+    return "derived" if claim.whose == "derived" else "from_source"
 
 
 def _grade(claim: Claim) -> Data | None:
@@ -464,8 +485,51 @@ def _check(check: StrictModel) -> Data:
     origin = getattr(check, "origin", None)
     if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
         data["from"] = origin.value
-    middle = [key for key in data if key not in (*LAST, "kind")]
-    return {key: data[key] for key in ("kind", *middle, *(k for k in LAST if k in data))}
+    return _ordered(_compared(data, check))
+
+
+def _ordered(data: Data) -> Data:
+    """Return a check, or what holds at a start, with its kind first and its source last."""
+    first = [key for key in ("kind",) if key in data]
+    middle = [key for key in data if key not in (*LAST, *first)]
+    return {key: data[key] for key in (*first, *middle, *(k for k in LAST if k in data))}
+
+
+def _compared(data: Data, check: StrictModel) -> Data:
+    """Return a comparison of one quantity in two arms by the quantity and the other arm."""
+    lower, upper = getattr(check, "lower", None), getattr(check, "upper", None)
+    if not isinstance(lower, Quantity) or not isinstance(upper, Quantity):
+        return data
+    other, own = (lower, upper) if lower.arm is not None else (upper, lower)
+    if other.arm is None or other.model_copy(update={"arm": None}) != own:
+        return data
+    rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
+    higher = {"higher": True} if own is upper else {}
+    return {**rest, "value": _quantity(own), "arm": other.arm, **higher}
+
+
+def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
+    """Return checks; those that differ in a coordinate of one axis alone are one."""
+    listed: list[Data] = []
+    for data in map(_check, checks):
+        before = listed[-1] if listed else {}
+        axis = _listed_axis(before, data)
+        if axis is None:
+            listed.append(data)
+        else:
+            places = before["where"][axis]
+            places = places if isinstance(places, list) else [places]
+            before["where"] = {**before["where"], axis: [*places, data["where"][axis]]}
+    return listed or None
+
+
+def _listed_axis(before: Data, check: Data) -> str | None:
+    """Return the axis in whose coordinate alone a check differs from the one before it."""
+    there, here = before.get("where", {}), check.get("where", {})
+    differ = [axis for axis in here if there.get(axis) != here[axis]]
+    same = {**before, "where": None} == {**check, "where": None} and there.keys() == here.keys()
+    several = [axis for axis in there if isinstance(there[axis], list)]
+    return differ[0] if same and len(differ) == 1 and several in ([], differ) else None
 
 
 def _check_part(part: StrictModel) -> Data:
@@ -495,8 +559,8 @@ def _quantity(quantity: Quantity) -> Data | str:
     """Return a quantity as a text, where that says all of it."""
     inside = f"[{', '.join(map(str, quantity.coordinates))}]" if quantity.coordinates else ""
     text = f"{quantity.measurement}{inside}{'@first' if quantity.step == 'first' else ''}"
-    if Quantity.model_validate(text) == quantity:
-        return text
+    if Quantity.model_validate(text) == quantity.model_copy(update={"arm": None}):
+        return text if quantity.arm is None else f"{text}{OF_ARM}{quantity.arm}"
     data = _stated(quantity)
     return {("where" if key == "at" else key): value for key, value in data.items()}
 
