@@ -31,11 +31,9 @@ ROOT = Path(__file__).parents[1]
 SHORT = Path(__file__).parent / "short"
 SAXE = (SHORT / "saxe2014.yaml").read_text(encoding="utf-8")
 MAXRL = (SHORT / "maxrl2026.yaml").read_text(encoding="utf-8")
-OLD = [
-    one
-    for one in (*audits_in(ROOT / "audits"), ROOT / "tests" / "audits" / "toy.yaml")
-    if "schema_version: 2" in one.read_text(encoding="utf-8")
-]
+OLD = [ROOT / "tests" / "long" / "wang2024.yaml", ROOT / "tests" / "audits" / "toy.yaml"]
+"""Audits of schema 2."""
+
 BAD = {
     one["id"]: one
     for one in yaml.safe_load((ROOT / "tests" / "golden" / "short_faults.yaml").read_text())

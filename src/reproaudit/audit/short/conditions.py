@@ -202,10 +202,11 @@ def quantity_in(node: Node, arm: Node) -> Node:
             read = declarations.Quantity.model_validate(node.text)
         except ValidationError:
             return node
-        stated = read.model_dump(include={"measurement", "coordinates", "step"})
-        fields = {key: node.holding(below) for key, below in stated.items() if below != ()}
-        if "coordinates" in fields:
-            fields["coordinates"] = node.holding([node.holding(c) for c in read.coordinates])
+        fields = {"measurement": node.holding(read.measurement)}
+        if read.coordinates:
+            fields["coordinates"] = node.holding(list(map(node.holding, read.coordinates)))
+        if read.step != "last":
+            fields["step"] = node.holding(read.step)
         return node.holding({**fields, "arm": arm})
     return node.holding({**node.data, "arm": arm}) if _is_mapping(node) else node
 

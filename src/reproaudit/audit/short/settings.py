@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from reproaudit.audit.faults import Loc, Violation
@@ -34,7 +34,7 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
     settings: Settings = {}
     for group in groups.listed() if groups is not None else ():
         own = group.mapping_under("values")
-        entries = _entries(group)
+        entries = _entries(group, own)
         for name, value in own.items():
             if name in settings:
                 message = f"found '{name}' in a second group; expected it in one"
@@ -49,17 +49,36 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
 _Entries = Mapping[tuple[str, str], list[Node]]
 """What a group says of other values: entries by field and by setting, '' for all of them."""
 
+
+def _named(values: Collection[str], own: Collection[str]) -> str:
+    """Return the setting that an entry's values are of: the first of the group's own, if any."""
+    return next((name for name in values if name in own), next(iter(values), ""))
+
+
+def _also_stated(entry: Node) -> list[Node]:
+    """Return what else states a group's values, or others, each with its source and place."""
+    node = entry.get("also_stated")
+    if node is None or node.listed():
+        return node.listed() if node is not None else []
+    return [
+        place.holding({"from": place.holding(origin), "at": place})
+        for origin, places in node.items()
+        for place in places.several()
+    ]
+
+
 MOST_AGREEING = 20
 """Sources that state the same values, at most: further ones are left out."""
 
 
-def _entries(group: Node) -> _Entries:
+def _entries(group: Node, own: Collection[str]) -> _Entries:
     """Return the entries of a group's other values by what they are about."""
     entries: dict[tuple[str, str], list[Node]] = {}
-    for field in ("could_be", "also_stated"):
-        for entry in group.list_under(field):
-            first = next(iter(entry.mapping_under("values")), "")
-            entries.setdefault((field, first), []).append(entry)
+    others = {"could_be": group.list_under("could_be"), "also_stated": _also_stated(group)}
+    for field, listed in others.items():
+        for entry in listed:
+            values = entry.mapping_under("values")
+            entries.setdefault((field, _named(values, own)), []).append(entry)
     return entries
 
 
@@ -189,7 +208,7 @@ def _agreeing(entry: Node) -> Node | None:
     node = entry.get("also_stated")
     if node is None:
         return None
-    return node.holding([_known(one, _statement(one)) for one in node.listed()])
+    return node.holding([_known(one, _statement(one)) for one in _also_stated(entry)])
 
 
 def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
@@ -199,9 +218,9 @@ def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
 def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
     """Yield names of settings that a group does not have, and a guess that names no others."""
     named: list[tuple[str, Loc]] = []
-    for entry in (*group.list_under("could_be"), *group.list_under("also_stated")):
+    for entry in (*group.list_under("could_be"), *_also_stated(group)):
         values = entry.mapping_under("values")
-        named += [(name, below.loc) for name, below in values.items()][:1]
+        named += [(name, values[name].loc) for name in [_named(values, own)] if name]
     for field in ("notes", "words", "ask"):
         node = group.get(field)
         named += [(name, below.loc) for name, below in group.mapping_under(field).items()]

@@ -20,6 +20,7 @@ from reproaudit.audit.model import (
     Reading,
     Setting,
     Source,
+    Statement,
     Variable,
 )
 from reproaudit.audit.short.conditions import OF_ARM
@@ -98,13 +99,13 @@ class _Upgrade:
             "findings": {
                 finding.id.removeprefix(self.slug): {
                     "kind": finding.kind,
-                    "says": finding.statement,
-                    "from": _one_or_all(finding.sources),
                     "as_of": None
                     if finding.as_of in (None, self.card_read)
                     else str(finding.as_of),
                     "settings": list(finding.settings) or None,
                     "changes": [one.removeprefix(self.slug) for one in finding.changes] or None,
+                    "says": finding.statement,
+                    "from": _one_or_all(finding.sources),
                 }
                 for finding in audit.findings
             },
@@ -146,21 +147,21 @@ class _Upgrade:
         return {
             "title": one.title,
             "runs": _stated(one.runs) if one.runs is not None else None,
+            "must_fail": self._shared_controls(name),
+            "must_pass": self._shared_built(name),
             "settings_of": other,
+            "measurements_of": source,
+            "measures": list(measures) if measures is not None else None,
+            "training_loss": one.training_loss,
+            "length": one.length,
             "settings": _groups(own) or None,
             **_tiers(own),
-            "measures": list(measures) if measures is not None else None,
-            "measurements_of": source,
             "measurements": self._measurements(
                 {n: d for n, d in one.measurements.items() if measured.get(n) != d}
             ),
-            "training_loss": one.training_loss,
-            "length": one.length,
             "stages": {
                 stage.name: {"says": stage.about, "steps": stage.steps} for stage in one.stages
             },
-            "must_fail": self._shared_controls(name),
-            "must_pass": self._shared_built(name),
         }
 
     def _alike(self, name: str, field: str, fewest: int) -> str | None:
@@ -253,21 +254,21 @@ class _Upgrade:
             "wording": claim.wording if claim.wording != _usual_wording(claim) else None,
             "experiment": claim.experiment if len(experiments) > 1 else None,
             "settings": _plain(claim.settings) or None,
+            "must_fail": controls if controls != shared else None,
+            "no_control": claim.no_control,
+            "must_pass": (own_built or []) if own_built != built else None,
+            "without_part": _parts(claim),
+            "readings": self._readings(claim),
             "grade": _grade(claim),
+            "share_of_runs": claim.share if claim.share != 0.5 else None,
+            "exact": claim.exact or None,
+            "unlike_lengths": claim.unlike_lengths,
             "holds_if": _checks(claim.headline),
             "also_said": _checks(claim.support),
             "also_report": _checks(claim.notes),
             "reported": [{"says": one.says, "at": one.locator} for one in claim.reported] or None,
-            "must_fail": controls if controls != shared else None,
-            "no_control": claim.no_control,
-            "without_part": _parts(claim),
-            "must_pass": (own_built or []) if own_built != built else None,
-            "arms": {name: _arm(arm) for name, arm in own_arms.items()},
-            "readings": self._readings(claim),
-            "share_of_runs": claim.share if claim.share != 0.5 else None,
-            "exact": claim.exact or None,
-            "unlike_lengths": claim.unlike_lengths,
             "misses": _misses(claim),
+            "arms": {name: _arm(arm) for name, arm in own_arms.items()},
         }
 
     def _readings(self, claim: Claim) -> list[str] | None:
@@ -344,19 +345,37 @@ def _group(
         "from": "ours" if ours else _ORIGIN[one.source.value],
         "at": None if by_why else place,
         "values": {name: _plain(settings[name].value) for name in names},
-        "notes": notes or None,
-        "why": place if by_why else one.why,
-        "also_stated": [
-            *({"from": _ORIGIN[also.source.value], "at": also.locator} for also in one.also_at),
-            *(_reading(names[0], reading) for reading in one.readings),
-        ]
-        or None,
-        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
-        "no_other": one.only_reading,
+        "also_stated": _also_stated(names[0], one),
         "words": one.words,
         "phrases": one.phrases or None,
+        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
+        "why": place if by_why else one.why,
+        "no_other": one.only_reading,
+        "notes": notes or None,
         "ask": one.ask,
     }
+
+
+def _also_stated(name: str, setting: Setting) -> Data | list[Data]:
+    """Return which other sources state a setting: by source where all state its value."""
+    if not setting.readings:
+        return _agreeing(setting.also_at)
+    return [*map(_place, setting.also_at), *(_reading(name, one) for one in setting.readings)]
+
+
+def _agreeing(places: Sequence[Statement]) -> Data | list[Data]:
+    """Return where else a value is stated: by source, unless that would change the order."""
+    by_source: dict[str, list[str]] = {}
+    for one in places:
+        by_source.setdefault(_ORIGIN[one.source.value], []).append(one.locator)
+    in_order = sorted(places, key=lambda one: list(by_source).index(_ORIGIN[one.source.value]))
+    if in_order != list(places):
+        return [*map(_place, places)]
+    return {source: _one_or_all(texts) for source, texts in by_source.items()}
+
+
+def _place(one: Statement) -> Data:
+    return {"from": _ORIGIN[one.source.value], "at": one.locator}
 
 
 def _reading(name: str, reading: Reading) -> Data:
@@ -364,10 +383,7 @@ def _reading(name: str, reading: Reading) -> Data:
         "from": _ORIGIN[reading.source.value],
         "at": reading.locator,
         "values": _plain({name: reading.value, **reading.together}),
-        "also_stated": [
-            {"from": _ORIGIN[also.source.value], "at": also.locator} for also in reading.also_at
-        ]
-        or None,
+        "also_stated": _agreeing(reading.also_at),
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
