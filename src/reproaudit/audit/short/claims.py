@@ -175,7 +175,7 @@ def _know(node: Node, own: Mapping[str, Node], names: Names) -> None:
 
 
 def _used_of(node: Node, above: Node | None) -> set[str]:
-    """Return the arms that a claim names beside its checks, its experiment's controls among them."""
+    """Return the arms that a claim and its experiment name beside the checks."""
     used: set[str] = set()
     for level in (node, above):
         for key in ("must_fail", "must_pass"):
