@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
 from reproaudit.audit.short.conditions import bound_of, checks_of, number, quantity
+from reproaudit.audit.short.fields import CHECKS, GRADE, MISSES, REPORTED
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.audit.short.settings import Settings
@@ -16,9 +17,6 @@ ELSEWHERE = "runs"
 
 MOST_SHORT_WORDS = 12
 """Words of a claim's clause, at most."""
-
-CHECKS = {"holds_if": "headline", "also_said": "support", "also_report": "notes"}
-"""The lists of a claim's checks by their short names."""
 
 CLAIM = {
     "says": "says",
@@ -52,7 +50,7 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         "locator": node.get("at") or node.holding("a question of ours" if ours else "not stated"),
         "experiment": experiment,
         "ours": node.holding(True) if ours else None,
-        "reported": _renamed_all(node.get("reported"), {"at": "locator"}),
+        "reported": _renamed_all(node.get("reported"), REPORTED),
         "nulls": _controls(node, above, own, names),
         "constructed": _built(node, above, own, names),
         "ablations": _ablations(node, own, names),
@@ -216,7 +214,7 @@ def _readings(node: Node, experiment: Node | None, names: Names) -> Node | None:
 def _grade(node: Node | None) -> Node | None:
     if node is None or not isinstance(node.data, dict):
         return node
-    data = {"primary" if key == "decisive" else key: below for key, below in node.data.items()}
+    data = dict(renamed(node, GRADE).data)
     levels = node.field("easiest_first")
     if data.get("primary") is None and levels is not None:
         data["primary"] = levels
@@ -226,7 +224,7 @@ def _grade(node: Node | None) -> Node | None:
 def _misses(node: Node | None) -> Node | None:
     if node is None or not isinstance(node.data, dict):
         return node
-    data = {"measure" if key == "cost" else key: below for key, below in node.data.items()}
+    data = dict(renamed(node, MISSES).data)
     if "measure" in data:
         data["measure"] = quantity(data["measure"])
     return node.holding(data)

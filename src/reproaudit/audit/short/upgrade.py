@@ -24,7 +24,7 @@ from reproaudit.audit.model import (
     Variable,
 )
 from reproaudit.audit.short.conditions import OF_ARM
-from reproaudit.audit.short.expansion import READ
+from reproaudit.audit.short.fields import ANSWER, NOT_AUDITED, PASSAGE, READ, REPORTED, STAGE
 from reproaudit.audit.short.layout import written
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
 from reproaudit.cell import value_text
@@ -91,11 +91,7 @@ class _Upgrade:
             "arms": {name: _arm(arm) for name, arm in audit.arms.items()},
             "claims": {name: listed[name] for name, claim in claims.items() if not claim.ours},
             "our_questions": {name: listed[name] for name, claim in claims.items() if claim.ours},
-            "not_audited": [
-                {"says": one.statement, "at": one.locator, "why": one.reason}
-                for one in audit.not_audited
-            ]
-            or None,
+            "not_audited": [_named(one, NOT_AUDITED) for one in audit.not_audited] or None,
             "findings": {
                 finding.id.removeprefix(self.slug): {
                     "kind": finding.kind,
@@ -120,17 +116,8 @@ class _Upgrade:
             "card_read": str(card.as_of) if card and card.as_of != self.card_read else None,
             "says": first.statement,
             "at": None if own else first.locator,
-            "also": [{"says": one.statement, "at": one.locator} for one in more] or None,
-            "checklist": [
-                {
-                    "answer": one.answer,
-                    "says": one.justification,
-                    "at": one.locator,
-                    "as_of": str(one.as_of),
-                }
-                for one in variable.authors
-            ]
-            or None,
+            "also": [_named(one, PASSAGE) for one in more] or None,
+            "checklist": [_named(one, ANSWER) for one in variable.authors] or None,
         }
 
     # --- experiments ---
@@ -159,9 +146,7 @@ class _Upgrade:
             "measurements": self._measurements(
                 {n: d for n, d in one.measurements.items() if measured.get(n) != d}
             ),
-            "stages": {
-                stage.name: {"says": stage.about, "steps": stage.steps} for stage in one.stages
-            },
+            "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
         }
 
     def _alike(self, name: str, field: str, fewest: int) -> str | None:
@@ -266,7 +251,7 @@ class _Upgrade:
             "holds_if": _checks(claim.headline),
             "also_said": _checks(claim.support),
             "also_report": _checks(claim.notes),
-            "reported": [{"says": one.says, "at": one.locator} for one in claim.reported] or None,
+            "reported": [_named(one, REPORTED) for one in claim.reported] or None,
             "misses": _misses(claim),
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
         }
@@ -598,6 +583,12 @@ def _stated(model: StrictModel, *left_out: str) -> Data:
     """Return the plain data of a model without defaults and some of its fields."""
     data = model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return {key: value for key, value in data.items() if key not in left_out}
+
+
+def _named(model: StrictModel, fields: Mapping[str, str], *left_out: str) -> Data:
+    """Return what a model states under the names of the short form."""
+    names = {long: short for short, long in fields.items()}
+    return {names.get(name, name): value for name, value in _stated(model, *left_out).items()}
 
 
 def _plain(value: Any) -> Any:
