@@ -302,9 +302,7 @@ class _Audit:
         if card is not None:
             day = node.get("card_read") or read
             if day is None:
-                message = "found a card's result without a day; expected one"
-                remedy = "Add 'card_read: YYYY-MM-DD' to the audit: the day on which it was read."
-                self.faults.append(Violation("RA051", node.loc, message, remedy))
+                self._miss_day(node)
                 day = card.holding("2000-01-01")
             data["card"] = card.holding({"result": card, "as_of": day})
             place = place or card.holding(f"card, row {name}")
@@ -319,6 +317,13 @@ class _Audit:
         if (answers := node.get("checklist")) is not None:
             data["authors"] = answers.holding([renamed(one, ANSWER) for one in answers.listed()])
         return node.holding(data)
+
+    def _miss_day(self, node: Node) -> None:
+        """Report, once, that a card's result has no day."""
+        message = "found a card's result without a day; expected one"
+        remedy = "Add 'card_read: YYYY-MM-DD' to the audit: the day on which it was read."
+        if not any(fault.message == message for fault in self.faults):
+            self.faults.append(Violation("RA051", node.loc, message, remedy))
 
     def _findings(self, slug: str) -> Node | None:
         node = self.node.field("findings")
