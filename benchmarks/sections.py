@@ -14,7 +14,7 @@ def section_of(text: str, name: str) -> list[str]:
     if start not in text:
         return []
     inside = text.partition(start)[2].partition(end)[0]
-    return [start, *inside.strip("\n").split("\n"), end]
+    return [start, *inside.removeprefix("\n").removesuffix("\n").split("\n"), end]
 
 
 def with_section(text: str, name: str, lines: Iterable[str]) -> str:

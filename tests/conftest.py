@@ -62,6 +62,15 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps what reports are made of out of the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "REPROAUDIT_CACHE" not in os.environ:
+            patch.setenv("REPROAUDIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def measured_here() -> Iterator[None]:
     """Lets runs measure in this process."""

@@ -371,7 +371,7 @@ def _markdown_head(text: str) -> Head:
 
 
 def _of_head(sheet: Sheet, page: str, head: Head) -> Iterator[str]:
-    own = sheet.of("paper")
+    own = [*sheet.of("paper"), *sheet.of("literature")]
     titles = [title.removeprefix("Main: ").lower() for _, title, _ in head["lines"]]
     expected = sorted(claim.short.lower() for claim in own)
     if sorted(titles) != expected:

@@ -356,9 +356,42 @@ def test_a_report_writes_every_format_and_an_index(done: Place) -> None:
     assert "✓ Main: the distance vanishes: 5 of 5" in out
     assert f"open: {folder / 'scorecard.html'}" in out.splitlines()
     assert "next: reproaudit multiverse mini (10 cells, about " in out
-    code, out, errors = done("report", "mini", "--json")
+    code, out, errors = done("report", "mini", "--json", "--tier", "quick")
     assert (code, "wrote" in errors) == (0, True)
     assert json.loads(out) == json.loads((folder / "scorecard.json").read_text())
+
+
+def test_a_report_of_what_has_not_changed_is_not_made_again(
+    done: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    judge = answers.judge
+
+    def counted(audit: Any, *rest: Any) -> Any:
+        made.append(audit.paper.slug)
+        return judge(audit, *rest)
+
+    monkeypatch.setattr(answers, "judge", counted)
+    code, first, _ = done("report", "mini")
+    assert (code, made) == (0, ["mini"])
+    code, second, _ = done("report", "mini")
+    assert (code, made) == (0, ["mini"])
+    page = done.out / "quick" / "mini" / "scorecard.html"
+    assert "4 files are of today" in second
+    lines = [line for line in first.splitlines() if not line.startswith("wrote ")]
+    assert [line for line in second.splitlines() if "of today" not in line] == lines
+    page.write_text("spoilt")
+    done("report", "mini")
+    assert made == ["mini"] * 2
+    assert page.read_text() != "spoilt"
+    audit = done.audits / "mini.yaml"
+    audit.write_text(audit.read_text() + "\n# another comment\n")
+    done("report", "mini")
+    assert made == ["mini"] * 3
+    (done.out / "quick" / "index.html").unlink()
+    code, out, _ = done("report", "mini")
+    assert made == ["mini"] * 3
+    assert f"wrote {done.out / 'quick' / 'index.html'}" in out
 
 
 def test_run_and_report_write_to_the_same_folder_beside_the_store(

@@ -43,6 +43,7 @@ LEFT_OUT = {
     "ahn2023": {"ablations.py", "movement.py", *NEVER_IMPORTED},
     "chen2024": {"ablations.py", "compiling.py", "movement.py", *NEVER_IMPORTED},
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
+    "wei2022": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "yang2025": NEVER_IMPORTED,
 }
 """What a paper does not import of `reproaudit.lab`."""
@@ -145,7 +146,7 @@ def test_what_computes_nothing_leaves_the_digest(package: Path, paper: str) -> N
         before = {file: reformatted(text) for file, text in texts.items()}
         texts = {file: edit(text) for file, text in before.items()}
         said = [file for file in texts if texts[file] != before[file]]
-        assert len(said) > (0 if edit is redescribed else 10)
+        assert len(said) > (0 if edit is redescribed else len(texts) // 2)
     assert changed(package, paper, texts) == shipped(package, paper)
 
 
@@ -239,7 +240,7 @@ def test_another_constant_or_operator_in_any_file_changes_the_digest(
         for text in mutants(file.read_text(), random.Random(file.name), 2):
             assert changed(package, paper, {file: text}) != before, (file, text)
             tried += 1
-    assert tried > 25
+    assert tried > len(counted(package, paper))
     assert changed(package, paper, {package / "store" / "records.py": "OTHER = 1"}) == before
 
 
@@ -414,6 +415,12 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
+NUMPY_ALONE = {"wei2022"}
+"""Papers whose module computes without torch."""
+
+
 @pytest.mark.parametrize("paper", PAPERS)
-def test_each_shipped_paper_may_use_a_card(paper: str) -> None:
-    assert imports_torch(Module(f"reproaudit.papers.{paper}", PACKAGE / "papers" / paper))
+def test_each_shipped_paper_with_torch_may_use_a_card(paper: str) -> None:
+    wanted = paper not in NUMPY_ALONE
+    module = Module(f"reproaudit.papers.{paper}", PACKAGE / "papers" / paper)
+    assert imports_torch(module) is wanted

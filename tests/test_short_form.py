@@ -256,12 +256,32 @@ def test_a_source_that_agrees_stands_beside_the_other() -> None:
     assert [(one.source, one.locator) for one in also_at] == [(Source.AUTHORS_CODE, "train.py")]
 
 
-def test_the_literature_is_named_in_the_place() -> None:
+def test_each_side_of_the_literature_has_its_name() -> None:
+    """Of a value, of another one and of what agrees with it; the upgrade keeps all three."""
+    other = "{from: literature, who: Ma 2023, at: §2, values: {u0: 0.1}, also_stated: [AGREEING]}"
+    agreeing = "{from: code, who: torchlib, at: adam.py}"
     text = SAXE.replace(
-        "{from: paper, at: Figure 4,", "{from: literature, who: Li 2022, at: Table 1,"
+        "{from: paper, at: Figure 4, values: {u0: 0.001, rates: 20}}",
+        "{from: literature, who: Li 2022, at: Table 1, values: {u0: 0.001, rates: 20}, "
+        f"also_stated: [{other.replace('AGREEING', agreeing)}]}}",
     )
-    setting = read(text).experiments["depth"].settings["u0"]
-    assert (setting.source, setting.locator) == (Source.REPRODUCTION, "Li 2022, Table 1")
+    audit = read(text)
+    setting = audit.experiments["depth"].settings["u0"]
+    (reading,) = setting.readings
+    (also,) = reading.also_at
+    sides = [(one.source, one.who, one.locator) for one in (setting, reading, also)]
+    assert sides == [
+        (Source.REPRODUCTION, "Li 2022", "Table 1"),
+        (Source.REPRODUCTION, "Ma 2023", "§2"),
+        (Source.AUTHORS_CODE, "torchlib", "adam.py"),
+    ]
+    assert read(upgraded(audit)).experiments["depth"].settings["u0"] == setting
+
+
+def test_a_guess_is_nobodys() -> None:
+    guess = "{from: guess, why: The threshold"
+    (fault,) = faults_of(SAXE.replace(guess, guess.replace("guess,", "guess, who: Li 2022,")))
+    assert "found 'who' of a guess; expected it of what somebody states" in fault
 
 
 def test_questions_of_ours_stand_apart() -> None:

@@ -163,6 +163,8 @@ class Declaration(StrictModel):
     """The measured quantity, in a sentence that a reviewer can hold against the paper."""
     noun: str | None = Field(default=None, max_length=40)
     """What a page calls the quantity, in at most four words: test loss, distance."""
+    step: Annotated[str, Field(min_length=1, max_length=20)] | None = None
+    """What a series counts in place of training steps, in the singular: generation, epoch."""
     range: Annotated[tuple[float | None, ...], Field(min_length=2, max_length=2)] | None = None
     """The least and the largest value that it can have, null for an open end: [0, null] for a loss,
     [0, 1] for a share."""

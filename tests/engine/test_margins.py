@@ -18,9 +18,10 @@ from reproaudit.declarations import MeasurementMissingError
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.powers import offset_power_fit
 from reproaudit.stats.ranks import kendall_tau
+from scorecard.test_rows import scorecard
 from synthetic import OURS, PAPER, check, run
 
-NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str)
+NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str, lambda _: "step")
 
 
 # --- orders -------------------------------------------------------------------------------------
@@ -199,6 +200,84 @@ def test_a_margin_on_one_side_is_doubled(
     assert condition.limit.relaxed().side is condition.limit.side
     (fixed,) = check("equals", **fields, **PAPER).conditions(run(score=0.9))
     assert fixed.limit.relaxed() == fixed.limit
+
+
+# --- a ratio to a number ------------------------------------------------------------------------
+
+OF_OURS: dict[str, Any] = {"is": 0.1, **OURS}
+RATIO = {
+    "value": "error[32]",
+    "relative_to": "error[8]",
+    "to": 1.645,
+    "within": OF_OURS,
+    "relative": True,
+    **PAPER,
+}
+
+
+@pytest.mark.parametrize(
+    ("side", "ratio", "met"),
+    [
+        ("below", 1.8, True),
+        ("below", 1.82, False),
+        ("below", 0.2, True),
+        ("above", 1.5, True),
+        ("above", 1.49, False),
+        ("above", 9.0, True),
+        (None, 1.8, True),
+        (None, 1.82, False),
+        (None, 1.49, False),
+    ],
+)
+def test_a_ratio_meets_the_papers_number_within_a_tolerance_of_ours(
+    side: str | None, ratio: float, met: bool
+) -> None:
+    equals = check("equals", **{**RATIO, **({"side": side} if side else {})})
+    (condition,) = equals.conditions(run(error=(2.0, 1.0, 2.0 * ratio)))
+    assert condition.value == pytest.approx(ratio)
+    assert condition.met is met
+    assert (condition.limit.origin, condition.limit.of) == (Provenance.OURS, Provenance.PAPER)
+    assert equals.by_mean
+    assert equals.compared("error", NAMES) == ("the error, 32 over 8:", "")
+    assert plain(equals)["relative_to"] == {"measurement": "error", "coordinates": [8]}
+
+
+@pytest.mark.parametrize("divisor", [0.0, -1.0])
+def test_a_ratio_to_nothing_is_none(divisor: float) -> None:
+    (condition,) = check("equals", **RATIO).conditions(run(error=(divisor, 1.0, 2.0)))
+    assert condition.value is None
+
+
+def test_a_ratio_is_drawn_at_every_step() -> None:
+    course = {**RATIO, "value": "loss", "relative_to": "loss@first"}
+    equals = check("equals", **course)
+    steps, values = equals.course(run(loss=[4.0, 2.0, 1.0]), equals.quantities()[0])
+    assert steps == (0, 1, 2)
+    assert values.ravel().tolist() == [1.0, 0.5, 0.25]
+
+
+def test_a_ratio_equals_a_number_alone() -> None:
+    with pytest.raises(ValidationError, match="state the number as 'to'"):
+        check("equals", **{**RATIO, "to": "error[16]"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"side": "below"}, "we allow 0.02 times 1.5"),
+        ({"side": "above"}, "we ask 0.02 over 1.5"),
+        ({"side": "below", "relative": False}, "we allow 0.02 + 0.5"),
+        ({"side": "above", "relative": False}, "we ask 0.02 − 0.5"),
+        ({}, "we allow within a factor of 1.5 of 0.02"),
+    ],
+)
+def test_a_page_says_the_number_and_the_tolerance(fields: dict[str, Any], words: str) -> None:
+    within = {"is": 0.5, **OURS}
+    ratio = {"kind": "equals", "value": "final", "relative_to": "distance@first", "to": 0.02}
+    headline = [{**ratio, "within": within, "relative": True, **PAPER, **fields}]
+    audit = make_audit(claims=[claim("mini", "shown", main=True, headline=headline)])
+    card = scorecard(audit)
+    assert words in {row.bound_words for row in card.rows if row.arm == "own"}
 
 
 # --- in the rule --------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
 from reproaudit.formats.names import Namer
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.formats.verdict import Estimate
+from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
 from reproaudit.report.parts import grid_of, parts
 from reproaudit.report.register import entry
@@ -274,6 +274,21 @@ def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> N
     assert register["papers"][0]["counts"]["paper"] == {"supported": 1}
     badges = (tmp_path / "paper" / "mini" / "badges").iterdir()
     assert [badge.stem for badge in badges] == ["mini.one"]
+
+
+@pytest.mark.parametrize("render", RENDERED.values(), ids=RENDERED)
+def test_the_other_side_of_a_dispute_is_listed_after_the_paper(
+    render: Callable[[Scorecard], str],
+) -> None:
+    theirs = claim("mini", "theirs", whose="literature", short="it stays", headline=[aligns(1e-9)])
+    card = make_scorecard(claims=[theirs, claim("mini", "one", main=True)])
+    text = joined([render(card)])
+    assert text.index("Main: the distance vanishes") < text.index("It stays")
+    assert "not" not in " ".join(card.head.verdict)
+    assert (card.head.counts.paper, card.head.counts.others) == (
+        {Outcome.SUPPORTED: 1},
+        {Outcome.NOT_SUPPORTED: 1},
+    )
 
 
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:

@@ -15,7 +15,9 @@ from reproaudit.cell import Cell
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Record
-from reproaudit.report.pages import markdown
+from reproaudit.report.export.letter import letter
+from reproaudit.report.pages import html, markdown
+from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard.answers import with_reviews
 from reproaudit.scorecard.claims import texts_of
 from reproaudit.scorecard.files import read_scorecard
@@ -61,6 +63,27 @@ def test_what_depends_says_first_what_holds_and_names_every_source() -> None:
     assert effect.text == "the distance vanishes: 6 → 0 of 6, distance 0.019 → 0.48"
     (question,) = card.head.questions
     assert question.text == "Level: 0.02 (paper, card) or 0.5 (code)?"
+
+
+ZHANG = {"value": 0.5, "source": "reproduction", "who": "Zhang et al. 2022", "locator": "§2"}
+
+
+def test_a_side_has_its_name_wherever_its_value_stands() -> None:
+    also = [{"source": "authors_code", "who": "torchlib", "locator": "adam.py"}]
+    stated = with_readings({**ZHANG, "also_at": also}, who="Kingma 2015")
+    card = scorecard(one_claim(readings=["level"], audit=stated))
+    theirs = "level 0.5 (Zhang et al. 2022, torchlib)"
+    assert (
+        line(card).text == f"holds with level 0.02 (Kingma 2015), 6 of 6; not with {theirs}, 0 of 6"
+    )
+    (choice,) = card.head.choices
+    assert (choice.value, choice.others) == ("0.02 (Kingma 2015)", (theirs.removeprefix("level "),))
+    (question,) = card.head.questions
+    assert question.text == f"Level: 0.02 (Kingma 2015) or {choice.others[0]}?"
+    assert theirs in card.head.verdict[0]
+    for page in (markdown(card), html(card), letter(card), "\n".join(report_lines(card, 400))):
+        assert "Zhang et al. 2022" in page
+        assert "reproduction" not in page
 
 
 def test_of_a_guess_a_line_names_it_and_says_that_nobody_states_it() -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import product
 
-from reproaudit.audit.model import Audit, Claim, NamedArm, Setting, StartBound, TierName
+from reproaudit.audit.model import Audit, Claim, NamedArm, Reading, Setting, StartBound, TierName
 from reproaudit.cell import SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
 
@@ -18,6 +19,8 @@ ARM_NAME = "arm"
 """The setting by which arms differ where an audit has nothing but their names."""
 OWN = "own"
 """The name of a claim's own arm."""
+MOST_TOGETHER = 25
+"""Readings that one list of settings may make, at most."""
 
 
 class Role(StrEnum):
@@ -43,6 +46,7 @@ class PlannedArm:
         smaller: the values of a reading at the tiers below the paper's, by setting.
         reads: the measurement that is read in place of each of these.
         varied: the setting of a reading or an alternative, and its value.
+        also: of a reading of several settings at once, the others with their values.
         excused: whether a reading need not be run.
         holds_at_start: what must hold before training.
         deterministic: whether every seed gives the same run.
@@ -55,6 +59,7 @@ class PlannedArm:
     smaller: Mapping[str, SettingValue] = field(default_factory=dict)
     reads: Mapping[str, str] = field(default_factory=dict)
     varied: tuple[str, SettingValue] | None = None
+    also: tuple[tuple[str, SettingValue], ...] = ()
     excused: bool = False
     holds_at_start: tuple[StartBound, ...] = ()
     deterministic: bool = False
@@ -132,14 +137,46 @@ def runs_of(audit: Audit, claim: Claim, arm: PlannedArm, tier: TierName) -> int:
 
 
 def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
+    """Yield each other stated value alone, then those that are asked for at once."""
     settings = dict(_varied_settings(audit, claim))
     for name in claim.readings:
         for reading in settings[name].readings if name in settings else ():
-            arm = _varied(claim, Role.READING, name, reading.value)
-            overrides = {**arm.overrides, **reading.together, **claim.settings}
-            smaller = {name: at for name, at in reading.quick.items() if name not in claim.settings}
             excused = reading.excused is not None
-            yield replace(arm, overrides=overrides, smaller=smaller, excused=excused)
+            yield replace(_reading(claim, {name: reading}), excused=excused)
+    for names in claim.together:
+        for readings in product(*(readings_to_run(settings.get(name)) for name in names)):
+            yield _reading(claim, dict(zip(names, readings, strict=True)))
+
+
+def readings_to_run(setting: Setting | None) -> tuple[Reading, ...]:
+    """Return the other values of a setting that are to be run."""
+    return tuple(one for one in setting.readings if one.excused is None) if setting else ()
+
+
+def _reading(claim: Claim, readings: Mapping[str, Reading]) -> PlannedArm:
+    """The claim's own runs with stated values of some settings, and with what changes along.
+
+    A setting that is named keeps the value under its own name.
+    """
+    named = {name: reading.value for name, reading in readings.items()}
+    along = {n: value for reading in readings.values() for n, value in reading.together.items()}
+    kept = {*claim.settings, *named}
+    smaller = {
+        below: value
+        for name, reading in readings.items()
+        for below, value in reading.quick.items()
+        if below == name or below not in kept
+    }
+    first, *also = named.items()
+    return PlannedArm(
+        "+".join(f"{name}={value_text(value)}" for name, value in named.items()),
+        Role.READING,
+        claim.experiment,
+        {**along, **named, **claim.settings},
+        smaller=smaller,
+        varied=first,
+        also=tuple(also),
+    )
 
 
 def _varied_settings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting]]:

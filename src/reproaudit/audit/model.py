@@ -168,6 +168,10 @@ GUESSES = frozenset({Source.RECALLED, Source.ASSUMPTION})
 """The sources of a value that nobody states."""
 
 
+Who = Annotated[str, Field(min_length=1, max_length=40)]
+"""Whose statement something is, as pages name it: Zhang et al. 2022."""
+
+
 class Scaled(StrictModel):
     """The value that a smaller tier runs in place of a setting's value."""
 
@@ -182,6 +186,8 @@ class Statement(StrictModel):
 
     source: Source
     """The source; not a guess."""
+    who: Who | None = None
+    """Whose statement it is, where pages name that in place of the source: Zhang et al. 2022."""
     locator: Text
     """The place where it states the value: section, table, page, or file and line."""
 
@@ -199,6 +205,8 @@ class Reading(StrictModel):
     """The value that the other source states."""
     source: Source
     """The other source."""
+    who: Who | None = None
+    """Whose statement it is, where pages name that in place of the source: Zhang et al. 2022."""
     locator: Text
     """The place where the other source states it."""
     also_at: tuple[Statement, ...] = ()
@@ -222,6 +230,8 @@ class Setting(StrictModel):
     source: Source
     """The source of the value. `recalled` is known from memory without a place, `assumption` is
     ours; both are guesses and need `why`, and `alternatives` or `only_reading`."""
+    who: Who | None = None
+    """Whose statement it is, where pages name that in place of the source: Zhang et al. 2022."""
     locator: Text | None = None
     """The place where the source states the value: section, table, page, or file and line. Needed
     unless the source is an assumption."""
@@ -261,6 +271,8 @@ class Setting(StrictModel):
                 f"a setting from source '{self.source}' needs a 'locator': section, table, page, "
                 "or file and line"
             )
+        if self.guessed and self.who is not None:
+            raise ValueError("found 'who' of a guess; expected it of what somebody states")
         if self.guessed and self.also_at:
             raise ValueError(
                 f"found 'also_at' beside the source '{self.source}'; expected the source that "
@@ -289,6 +301,11 @@ class Setting(StrictModel):
     def guessed(self) -> bool:
         """True if nobody states the value: assumed, or recalled without a place."""
         return self.source in GUESSES
+
+    @property
+    def side(self) -> str:
+        """Whose value it is, else its source."""
+        return self.who or self.source.value
 
     @property
     def underspecified(self) -> bool:
@@ -428,9 +445,10 @@ class Claim(StrictModel):
     """The place where the paper makes the claim."""
     main: bool = False
     """Whether it is a main claim of the paper; at least one claim is."""
-    whose: Literal["paper", "code", "derived"] = "paper"
-    """Whose claim it is: the paper's, though its words be from memory; the authors' code's alone;
-    or what follows from the paper by algebra that it does not do. A question of ours has none."""
+    whose: Literal["paper", "literature", "code", "derived"] = "paper"
+    """Whose claim it is: the paper's, though its words be from memory; another paper's, which
+    disputes it; the authors' code's alone; or what follows from the paper by algebra that it does
+    not do. A question of ours has none."""
     ours: bool = False
     """Whether it is a question of ours, which the paper does not raise: it stands apart, and in no
     count, badge or register."""
@@ -457,6 +475,9 @@ class Claim(StrictModel):
     """A positive control, built by hand or a case that has to succeed: the bounds can be met."""
     readings: tuple[Name, ...] = ()
     """The settings whose other sourced values (`readings` of the setting) are run and judged."""
+    together: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=3)], ...] = ()
+    """Settings whose other sourced values are run and judged at once: each combination of them is
+    a reading of its own."""
     grade: Grade | None = None
     """The axis along which the headline is judged, coordinate by coordinate."""
     share: float = Field(default=0.5, ge=0.5, lt=1)

@@ -8,13 +8,22 @@ tiers show is reported once, of the first.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
+from reproaudit.audit.arms import (
+    MOST_TOGETHER,
+    OWN,
+    PlannedArm,
+    Role,
+    alternatives_of,
+    arms_of,
+    readings_to_run,
+)
 from reproaudit.audit.faults import Loc, Violation, shown
 from reproaudit.audit.model import GUESSES, Audit, Claim, Setting, TierName
 from reproaudit.audit.review import Reviews, version_of
@@ -214,6 +223,9 @@ def _declaration(
         kept, expected = ("a scalar with", "none") if axes else ("an array without", "some")
         message = f"found {kept} axes; expected {expected}"
         yield Violation("RA124", loc, message)
+    if declaration.step is not None and kind is not MeasurementKind.SERIES:
+        message = "found 'step', and this is no series; expected it of a series"
+        yield Violation("RA124", (*loc, "step"), message, "Remove it.")
     for i, axis in enumerate(axes):
         place = (*loc, "axes", i)
         fields = ("values", "setting", "size")
@@ -435,8 +447,19 @@ def _own_settings(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
             yield from _no_setting(audit, claim.experiment, (*place, field), name)
     read = [name for name, setting in known.items() if setting.readings]
     of = f"'{claim.experiment}'"
-    for j, name in enumerate(claim.readings):
-        place = (*loc, "readings", j)
+    listed: list[tuple[Loc, str]] = [
+        ((*loc, "readings", j), name) for j, name in enumerate(claim.readings)
+    ]
+    yield from _again((*loc, "together"), [tuple(sorted(joint)) for joint in claim.together])
+    for i, joint in enumerate(claim.together):
+        place = (*loc, "together", i)
+        yield from _again(place, joint)
+        listed += [((*place, j), name) for j, name in enumerate(joint)]
+        count = math.prod(len(readings_to_run(known.get(name))) for name in joint)
+        if count > MOST_TOGETHER:
+            message = f"found {count} combinations; expected at most {MOST_TOGETHER}"
+            yield Violation("RA233", place, message, "Name fewer settings together.")
+    for place, name in listed:
         yield from _unknown(place, "setting with readings", name, read, of)
         if name in claim.settings:
             message = f"found '{name}', which the claim itself sets; expected a setting that it "

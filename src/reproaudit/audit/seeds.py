@@ -31,7 +31,7 @@ RUNS = CanonicalForm(
 
 READING = CanonicalForm(
     {"value": Part("value"), "together": Part("together", unless={})},
-    informs={"source", "locator", "also_at", "quick", "words", "excused"},
+    informs={"source", "who", "locator", "also_at", "quick", "words", "excused"},
 )
 
 START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})
@@ -70,6 +70,7 @@ CLAIM = CanonicalForm(
         "ablations": Part("ablations", ABLATION, unless=[]),
         "constructed": Part("constructed", NAMED_ARM, unless=None),
         "readings": Part("readings", unless=[]),
+        "together": Part("together", unless=[]),
         "grade": Part("grade", GRADE, unless=None),
         "share": Part("share", unless=0.5),
         "exact": Part("exact", unless=False),
@@ -115,7 +116,9 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
 
 def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
     """The other sourced values that the experiment's claims run, by setting."""
-    names = {n for claim in audit.claims if claim.experiment == experiment for n in claim.readings}
+    claims = [claim for claim in audit.claims if claim.experiment == experiment]
+    names = {name for claim in claims for name in claim.readings}
+    names |= {name for claim in claims for joint in claim.together for name in joint}
     settings = audit.settings_of(experiment)
     return {n: plain(settings[n].readings, READING) for n in sorted(names) if n in settings}
 

@@ -25,9 +25,7 @@ from reproaudit.checks.shown import (
     Form,
     Names,
     Number,
-    passing_noun,
-    place_words,
-    read_noun,
+    pair_words,
 )
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import FloatArray, np
@@ -114,14 +112,7 @@ class Beats(Kind, Sourced):
     def compared(self, _measurement: str, names: Names) -> tuple[str, str]:
         """Return both sides: loss of descent over test loss; loss, fixed over stochastic."""
         over = "minus" if self.difference else "over"
-        read = (self.upper, self.lower)
-        typical = ["" if side.arm is None or self.paired else " (median)" for side in read]
-        nouns = [passing_noun(side, names) for side in read]
-        if nouns[0] != nouns[1]:
-            sides = [read_noun(side, names) for side in read]
-            return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}", ""
-        upper, lower = (place_words(side, names) or "as run" for side in read)
-        return f"{nouns[0]}, {upper}{typical[0]} {over} {lower}{typical[1]}:", ""
+        return pair_words((self.upper, self.lower), over, names, by_median=not self.paired), ""
 
     def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
         """Return the factor or the difference, or of groups the quantity itself."""

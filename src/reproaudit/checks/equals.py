@@ -17,7 +17,7 @@ from reproaudit.checks.kind import (
     margin_around,
 )
 from reproaudit.checks.run import Course, Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, read_noun
+from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_words, read_noun
 from reproaudit.declarations import NumberOrQuantity, Quantity
 from reproaudit.lazy import np
 
@@ -28,6 +28,8 @@ class Equals(Kind, Sourced):
     """A quantity equals a number, or another quantity of the same run, within a margin.
 
     Equality with a number is decided on the mean of the runs, equality with a quantity run by run.
+    With `relative_to` the ratio of two quantities equals a number; a run in which the divisor is 0
+    or less is void.
     Equality with 0 needs a margin that is no share of it. Relaxing doubles the margin.
     """
 
@@ -39,6 +41,8 @@ class Equals(Kind, Sourced):
     """The quantity that is judged."""
     to: NumberOrQuantity
     """The number, or the quantity of the same run, that it equals."""
+    relative_to: Quantity | None = None
+    """A positive quantity by which it is divided before it is held against the number."""
     within: PositiveOrSourced
     """The largest distance that still counts as equal; of another source than the number, with it:
     `{is: 0.05, from: ours, why: a reason}`."""
@@ -56,6 +60,7 @@ class Equals(Kind, Sourced):
             "within": Part("within"),
             "relative": Part("relative", unless=False),
             "side": Part("side", unless=None),
+            "relative_to": Part("relative_to", QUANTITY, unless=None),
         }
     )
 
@@ -63,6 +68,12 @@ class Equals(Kind, Sourced):
     def _no_share_of_zero(self) -> Self:
         if self.relative and self.to == 0:
             raise ValueError("a share of 0 is 0: leave out 'relative', and state how far from 0")
+        return self
+
+    @model_validator(mode="after")
+    def _ratio_to_a_number(self) -> Self:
+        if self.relative_to is not None and isinstance(self.to, Quantity):
+            raise ValueError("with 'relative_to' a ratio is judged: state the number as 'to'")
         return self
 
     @property
@@ -76,21 +87,27 @@ class Equals(Kind, Sourced):
     def numbers(self) -> tuple[Number, ...]:
         """The quantity, whose bound a figure can draw; or its distance from another; or a ratio."""
         if isinstance(self.to, float):
-            return (replace(_VALUE, drawn=True),)
+            return (replace(_VALUE, drawn=self.relative_to is None),)
         return (replace(_VALUE, form=Form.FOLD) if self.relative else _VALUE,)
 
     @property
     def divisors(self) -> tuple[Quantity, ...]:
         """The other quantity of a ratio."""
+        if self.relative_to is not None:
+            return (self.relative_to,)
         return (self.to,) if self.relative and isinstance(self.to, Quantity) else ()
 
     @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
         """The quantity and the other one."""
+        if self.relative_to is not None:
+            return self.value, self.relative_to
         return (self.value, self.to) if isinstance(self.to, Quantity) else None
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity; where its distance from another counts, that one too."""
+        if self.relative_to is not None:
+            return pair_words((self.value, self.relative_to), "over", names), ""
         noun = self._noun(measurement, names)
         if self.relative or isinstance(self.to, float):
             return noun, ""
@@ -98,6 +115,8 @@ class Equals(Kind, Sourced):
 
     def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
         """Return the quantity, its ratio to the other one, or how far it lies above that."""
+        if self.relative_to is not None:
+            return Drawing(noun, bounded=True)
         if isinstance(self.to, float):
             return super().drawing(number, noun, names)
         over = "over" if self.relative else "minus"
@@ -107,6 +126,8 @@ class Equals(Kind, Sourced):
     def course(self, run: Run, quantity: Quantity) -> Course:
         """Return the number at every step, as if training ended there."""
         steps, values = run.series(quantity)
+        if self.relative_to is not None:
+            return steps, values / run.numbers(self.relative_to)
         if isinstance(self.to, float):
             return steps, values
         other = run.numbers(self.to)
@@ -116,7 +137,9 @@ class Equals(Kind, Sourced):
         """Return the quantity, its ratio to or its distance from the other, within the margin."""
         target: float = 0.0
         if isinstance(self.to, float):
-            values, known = run.limits(self.value)
+            ratio = self.relative_to
+            read = run.limits(self.value) if ratio is None else run.ratio(self.value, ratio)
+            values, known = read
             target = self.to
         elif self.relative:
             values, known = run.compared(self.value, self.to, np.divide)

@@ -148,7 +148,7 @@ class Reaches(OneBound):
         values, known = run.limits(self.value)
         zero = 0.0
         if self.relative_to is not None:
-            values, known = run.compared(self.value, self.relative_to, _ratio)
+            values, known = run.ratio(self.value, self.relative_to)
             zero = 1.0
         elif self.grown_from is not None:
             values, known = run.compared(self.value, self.grown_from, np.subtract)
@@ -187,8 +187,3 @@ class Reaches(OneBound):
             return of_arm and bool((place(self.value) > BEYOND + ROUNDING).any())
         late = run.begins_late(first) is not None
         return not late and bool((place(first) >= 1 - ROUNDING).any())
-
-
-def _ratio(value: FloatArray, divisor: FloatArray) -> FloatArray:
-    """A ratio to a positive number; none to any other, which would turn the comparison round."""
-    return np.where(divisor > 0, value / divisor, np.nan)

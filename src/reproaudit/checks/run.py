@@ -270,6 +270,18 @@ class Run:
         known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
         return np.where(left & right, np.nan, comparison), known
 
+    def ratio(
+        self, quantity: Quantity, divisor: Quantity
+    ) -> tuple[FloatArray, list[Censored | None]]:
+        """Return the ratio of two quantities, as `compared`; NaN where the divisor is 0 or less.
+
+        A negative divisor would turn the comparison round.
+
+        Raises:
+            MeasurementMissingError: as `numbers`.
+        """
+        return self.compared(quantity, divisor, lambda x, y: np.where(y > 0, x / y, np.nan))
+
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
         """Return the coordinates of an axis of the quantity's measurement, without those left out.
 

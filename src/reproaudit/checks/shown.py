@@ -77,11 +77,19 @@ class Number:
 
 
 class Names(NamedTuple):
-    """What a page calls a measurement, an arm, and a coordinate or another number of the audit."""
+    """What a page calls things of the audit.
+
+    Attributes:
+        noun: a measurement.
+        arm: an arm.
+        coordinate: a coordinate, or another number.
+        step: what a measurement that is a series counts: step, generation.
+    """
 
     noun: Callable[[str], str]
     arm: Callable[[str], str]
     coordinate: Callable[[Coordinate], str]
+    step: Callable[[str], str]
 
 
 def noun_of(quantity: Quantity, names: Names) -> str:
@@ -99,11 +107,12 @@ def reading_words(quantity: Quantity, names: Names) -> list[str]:
         f"{_REDUCED.get(how, how)} over {axis.replace('_', ' ')}"
         for axis, how in quantity.over.items()
     ]
+    step = names.step(quantity.measurement)
     left_out = map(names.coordinate, itertools.chain(*quantity.without.values()))
     return [
         *reduced,
         *([f"without {', '.join(left_out)}"] if quantity.without else []),
-        *([f"at step {quantity.step}"] if isinstance(quantity.step, int) else []),
+        *([f"at {step} {quantity.step}"] if isinstance(quantity.step, int) else []),
         *(words for step, words in _STEPS.items() if step == quantity.step),
     ]
 
@@ -113,7 +122,8 @@ def passing_noun(quantity: Quantity, names: Names) -> str:
     noun = names.noun(quantity.measurement)
     if quantity.passes is None:
         return noun
-    return f"step at which {names.coordinate(quantity.passes.level)} is passed by {noun}"
+    level = names.coordinate(quantity.passes.level)
+    return f"{names.step(quantity.measurement)} at which {level} is passed by {noun}"
 
 
 def read_noun(quantity: Quantity, names: Names) -> str:
@@ -129,6 +139,26 @@ def place_words(quantity: Quantity, names: Names) -> str:
     arm = [names.arm(quantity.arm)] if quantity.arm is not None else []
     start = ["at the start"] if quantity.step == "first" else []
     return " ".join([*places, *reading_words(quantity, names), *arm, *start])
+
+
+def pair_words(
+    pair: tuple[Quantity, Quantity], over: str, names: Names, *, by_median: bool = False
+) -> str:
+    """Return two quantities as a page compares them: loss over test loss; loss, 8 over 16:.
+
+    Args:
+        pair: the two, the one that is divided or subtracted from first.
+        over: what stands between them, over or minus.
+        names: of the audit.
+        by_median: whether that of another arm is the median of its runs.
+    """
+    typical = [" (median)" if by_median and side.arm is not None else "" for side in pair]
+    nouns = [passing_noun(side, names) for side in pair]
+    if nouns[0] != nouns[1]:
+        sides = [read_noun(side, names) for side in pair]
+        return f"{sides[0]}{typical[0]} {over} {sides[1]}{typical[1]}"
+    first, second = (place_words(side, names) or "as run" for side in pair)
+    return f"{nouns[0]}, {first}{typical[0]} {over} {second}{typical[1]}:"
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reproaudit.cli.output import columns, present, say
+from reproaudit.formats.numbers import counted
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import closing
 from reproaudit.report.register import PAGE
@@ -36,8 +37,10 @@ def show_reports(
     lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
     present(reported.data if as_json else None, lines, as_json)
     _say_written(reported.written, as_json)
+    if count := len(reported.unchanged):
+        say(f"{counted(count, 'file')} {'is' if count == 1 else 'are'} of today", stderr=as_json)
     if prints and not as_json:
-        _say_next(cards, reported.written)
+        _say_next(cards, (*reported.written, *reported.unchanged))
     for card in cards if as_json or not prints else ():
         if words := as_written_words(card):
             say(f"{card.paper.slug}: {words}", stderr=True, style="yellow")

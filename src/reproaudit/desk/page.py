@@ -29,7 +29,7 @@ from reproaudit.declarations import Quantity
 from reproaudit.desk.session import DeskSession, StaleError
 from reproaudit.errors import AuditError
 from reproaudit.formats.names import Namer
-from reproaudit.formats.numbers import at_words, listed, setting_value, stated
+from reproaudit.formats.numbers import listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
 from reproaudit.report.printable import printable
 from reproaudit.service import edits
@@ -267,7 +267,7 @@ _PROVENANCE = {
 def check_words(audit: Audit, claim: Claim, check: Kind) -> str:
     """Return what a check of a claim asks of a run: its kind in words, and each of its fields."""
     namer = Namer(audit)
-    names = Names(partial(namer.noun, claim.experiment), namer.arm, at_words)
+    names = namer.of(claim.experiment)
     phenomenon = (type(check).__doc__ or check.name).splitlines()[0].rstrip(".")
     by_mean = ["decided on the mean of the runs"] if check.by_mean else []
     text = "; ".join([*_fields(check, names), *by_mean])

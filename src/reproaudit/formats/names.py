@@ -7,7 +7,7 @@ from functools import partial
 from reproaudit.audit.model import Audit, Setting
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind, Names
-from reproaudit.formats.numbers import at_words, setting_value
+from reproaudit.formats.numbers import at_words, listed, setting_value
 from reproaudit.formats.verdict import Varied
 
 
@@ -28,8 +28,11 @@ class Namer:
         found = self._audit.settings_of(experiment).get(name)
         return found.words if found is not None and found.words else name.replace("_", " ")
 
-    def varied(self, experiment: str, one: Varied) -> str:
-        """Return what a page calls a setting at a value: pairs n = 10."""
+    def varied(self, experiment: str, varied: Varied) -> str:
+        """Return what a page calls a setting at a value, or several: pairs n = 10 and rate 0.1."""
+        return listed([self._at_value(experiment, one) for one in varied.every])
+
+    def _at_value(self, experiment: str, one: Varied) -> str:
         found = self._audit.settings_of(experiment).get(one.setting)
         text = setting_value(one.value)
         called = text if found is None else value_words(found, one.value)
@@ -42,7 +45,18 @@ class Namer:
 
     def compared(self, experiment: str, check: Kind, name: str) -> tuple[str, str]:
         """Return what a page calls a check's measurement, and what that is held against or ''."""
-        return check.compared(name, Names(partial(self.noun, experiment), self.arm, at_words))
+        return check.compared(name, self.of(experiment))
+
+    def of(self, experiment: str) -> Names:
+        """Return what a check needs to name the quantities that it reads."""
+        return Names(
+            partial(self.noun, experiment), self.arm, at_words, partial(self.step, experiment)
+        )
+
+    def step(self, experiment: str, name: str) -> str:
+        """Return what a series counts, as a page says it: step, generation."""
+        found = self._audit.declaration(experiment, name)
+        return found.step if found is not None and found.step else "step"
 
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""

@@ -282,7 +282,7 @@ class HeadCounts(StrictModel):
     """Of questions of ours."""
 
 
-Whose = Literal["paper", "code", "derived", "ours"]
+Whose = Literal["paper", "literature", "code", "derived", "ours"]
 """Whose a claim is; ours is a question that the paper does not raise."""
 
 
@@ -337,6 +337,8 @@ class ChoiceRow(StrictModel):
 
     setting: str
     """The setting's name; `experiment.setting` for an experiment's own."""
+    also: tuple[str, ...] = ()
+    """The names of further settings that change at once."""
     words: str
     """What a page calls it."""
     value: str
@@ -385,6 +387,8 @@ class TriedValue(StrictModel):
 
     setting: str
     """The setting's name; `experiment.setting` for an experiment's own."""
+    also: tuple[str, ...] = ()
+    """The names of further settings that change at once."""
     words: str
     """What a page calls the setting."""
     own: str
@@ -484,6 +488,11 @@ class Head(StrictModel):
     def own(self) -> tuple[ClaimLine, ...]:
         """The lines of the paper's own claims."""
         return tuple(line for line in self.claims if line.whose == "paper")
+
+    @property
+    def other_side(self) -> tuple[ClaimLine, ...]:
+        """The lines of claims of other papers."""
+        return tuple(line for line in self.claims if line.whose == "literature")
 
 
 class AnswerWords(StrictModel):

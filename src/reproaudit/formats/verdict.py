@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Literal
@@ -108,6 +108,19 @@ class Varied(StrictModel):
 
     setting: str
     value: SettingValue
+    also: tuple[Varied, ...] = ()
+    """Further settings that are at other values at once."""
+
+    @classmethod
+    def at_once(cls, values: Mapping[str, SettingValue]) -> Varied:
+        """Return settings at these values, the first with all others beside it."""
+        first, *also = (cls(setting=name, value=value) for name, value in values.items())
+        return cls(setting=first.setting, value=first.value, also=tuple(also)) if also else first
+
+    @property
+    def every(self) -> tuple[Varied, ...]:
+        """The setting, and those beside it."""
+        return (self, *self.also)
 
 
 class RunAnswer(StrictModel):

@@ -276,7 +276,9 @@ class JudgedArm(Counted):
 
 def varied_of(arm: PlannedArm) -> Varied | None:
     """Return the setting that a planned reading or alternative varies; None of any other arm."""
-    return None if arm.varied is None else Varied(setting=arm.varied[0], value=arm.varied[1])
+    if arm.varied is None:
+        return None
+    return Varied.at_once(dict((arm.varied, *arm.also)))
 
 
 # --- asking -------------------------------------------------------------------------------------

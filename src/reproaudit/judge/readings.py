@@ -151,10 +151,10 @@ class Panel:
         ]
         if self.base.varied is None:
             return readings
-        name = self.base.varied[0]
         audit = self.bundles.audit
-        value = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)[name]
-        own = [replace(arm, varied=(name, value)) for arm in self.having(Role.OWN)]
+        values = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)
+        first, *also = ((name, values[name]) for name, _ in (self.base.varied, *self.base.also))
+        own = [replace(arm, varied=first, also=tuple(also)) for arm in self.having(Role.OWN)]
         return [*own, *readings]
 
     @property

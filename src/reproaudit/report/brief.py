@@ -29,11 +29,17 @@ def brief_page(card: Scorecard, rules: Mapping[str, str], horizons: Mapping[str,
     rows = [row for line in head.claims for row in _rows(line, answers[line.claim])]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]
     ends = [f"- rule of {name}: `{digest}`" for name, digest in rules.items()]
-    ends += [f"- horizon of {name}: step {step}" for name, step in horizons.items()]
+    ends += [f"- horizon of {name}: {_step(card, name)} {end}" for name, end in horizons.items()]
     room = MOST_LINES - len(lines) - 2 * MOST_NOTES - 2
     if len(rows) > room:
         rows = [*rows[: room - 1], f"| and {len(rows) - room + 1} more rows | | |"]
     return "\n".join([*lines, *rows, "", *ends[:MOST_NOTES], *notes]) + "\n"
+
+
+def _step(card: Scorecard, measurement: str) -> str:
+    """What a series counts, in the first experiment that says so."""
+    declared = (card.audit.declaration(name, measurement) for name in card.audit.experiments)
+    return next((found.step for found in declared if found is not None and found.step), "step")
 
 
 def _rows(line: ClaimLine, answer: ClaimAnswer) -> Iterator[str]:

@@ -121,7 +121,7 @@ def settings(card: Scorecard) -> list[str]:
 
 def _setting(name: str, setting: Setting, value: SettingValue) -> str:
     where = setting.locator or setting.why
-    return f"{name} = {setting_value(value)} ({setting.source}{f', {where}' if where else ''})"
+    return f"{name} = {setting_value(value)} ({setting.side}{f', {where}' if where else ''})"
 
 
 def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:

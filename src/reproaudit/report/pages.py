@@ -29,6 +29,7 @@ from reproaudit.report.parts import (
     links,
     meta,
     parts,
+    sides,
     title_words,
 )
 from reproaudit.report.printable import clean
@@ -79,6 +80,7 @@ _HELPERS = (
     row_words,
     said_in_brief,
     rows_shown,
+    sides,
     strip,
     is_bold,
     title_words,

@@ -17,6 +17,7 @@ from reproaudit.formats.scorecard import (
     AnswerWords,
     ClaimLine,
     Figure,
+    Head,
     Row,
     RowDecision,
     RowRole,
@@ -27,6 +28,7 @@ from reproaudit.formats.scorecard import (
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Specificity, Verdict
 
 OWN_CLAIMS = "The paper's own claims"
+OTHER_SIDE = "The other side's claims"
 OTHERS = "Claims of the code, and claims that we derived"
 QUESTIONS = "Questions of ours, which the paper does not raise"
 
@@ -165,9 +167,20 @@ def part_of(card: Scorecard, claim: str) -> ClaimPart:
     return next(part for part in parts(card) if part.line.claim == claim)
 
 
+def sides(head: Head) -> list[tuple[str, tuple[ClaimLine, ...]]]:
+    """Return the claims that the first screen lists, under whose they are."""
+    titled = ((OWN_CLAIMS, head.own), (OTHER_SIDE, head.other_side))
+    return [(title, lines) for title, lines in titled if lines]
+
+
 def groups(every: Sequence[ClaimPart]) -> list[tuple[str, list[ClaimPart]]]:
     """Return the claims by whose they are, each with the words that stand above them."""
-    titled = ((OWN_CLAIMS, ("paper",)), (OTHERS, ("code", "derived")), (QUESTIONS, ("ours",)))
+    titled = (
+        (OWN_CLAIMS, ("paper",)),
+        (OTHER_SIDE, ("literature",)),
+        (OTHERS, ("code", "derived")),
+        (QUESTIONS, ("ours",)),
+    )
     found = [(title, [part for part in every if part.line.whose in who]) for title, who in titled]
     return [(title, some) for title, some in found if some]
 

@@ -15,7 +15,6 @@ from reproaudit.formats.verdict import Level
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
-    OWN_CLAIMS,
     ClaimPart,
     certainty_words,
     closing,
@@ -24,6 +23,7 @@ from reproaudit.report.parts import (
     legend_words,
     meta,
     parts,
+    sides,
     title_words,
 )
 from reproaudit.report.reviews import note_words
@@ -44,9 +44,9 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     if head.note is not None:
         yield from ("", *_wrapped(f"“{head.note.text}”", width, "  "))
         yield from _wrapped(f"— {note_words(head.note)}", width, "  ")
-    if head.own:
-        yield from ("", *_wrapped(f"{OWN_CLAIMS} · {legend_words(head.own)}", width))
-        yield from _claims(head.own, width)
+    for title, lines in sides(head):
+        yield from ("", *_wrapped(f"{title} · {legend_words(lines)}", width))
+        yield from _claims(lines, width)
     yield from _wrapped(head.fold, width)
     if head.choices:
         yield from ("", "Choices that matter")
@@ -107,7 +107,7 @@ def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     if card.tier == "smoke":
         return
     yield ""
-    yield from _claims(card.head.own, width)
+    yield from _claims((*card.head.own, *card.head.other_side), width)
     yield from _wrapped(card.head.fold, width)
     yield ""
     levels = [claim.level for claim in card.claims if claim.level is not None]

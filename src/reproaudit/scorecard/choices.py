@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
+from typing import Any
 
-from reproaudit.audit.model import Audit, Setting, Source
+from reproaudit.audit.arms import readings_to_run
+from reproaudit.audit.model import Audit, Reading, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.formats.names import Namer, value_words
-from reproaudit.formats.numbers import counted, of
+from reproaudit.formats.numbers import counted, listed, of
 from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
@@ -27,47 +30,75 @@ from reproaudit.scorecard.words import (
     figure_words,
     places_of,
     typical_words,
+    with_places,
 )
 from reproaudit.stats.binomial import Decision
 
 CLEAR = (Answer.YES, Answer.NO)
 
 
+_Values = Mapping[str, SettingValue]
+"""Values by setting: of one, or of several that change at once."""
+
+
 @dataclass(frozen=True)
 class _Open:
-    """A setting that somebody had to choose, and the claims that rest on it.
+    """A setting that somebody had to choose, or several at once, and the claims that rest on it.
 
     Attributes:
         experiment: of an experiment's own setting; None of a shared one.
+        full_names: of each setting; `experiment.setting` for an experiment's own.
+        settings: by name.
     """
 
     experiment: str | None
-    name: str
-    setting: Setting
+    full_names: tuple[str, ...]
+    settings: Mapping[str, Setting]
     claims: Sequence[ClaimText]
     words: str
 
     @property
-    def full_name(self) -> str:
-        """Its name; `experiment.setting` for an experiment's own."""
-        return self.name if self.experiment is None else f"{self.experiment}.{self.name}"
+    def guess(self) -> bool:
+        """Whether no source states another value."""
+        return not all(setting.readings for setting in self.settings.values())
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The fields of a published row that name what is chosen."""
+        first, *also = self.full_names
+        return {"setting": first, "words": self.words, **({"also": tuple(also)} if also else {})}
 
     @property
     def own(self) -> str:
         """The value as run, with who states it."""
-        return self.stated(self.setting.value, self.setting.source)
+        return self.stated(self.settings)
 
-    def stated(self, value: SettingValue, source: Source) -> str:
-        """Return a value with who states it."""
-        return f"{value_words(self.setting, value)} ({places_of(self.setting, value, source)})"
+    def stated(self, stated: Mapping[str, Setting | Reading]) -> str:
+        """Return the values of the settings, or other stated ones, with who states them."""
+        return with_places(
+            [
+                (value_words(self.settings[name], one.value), places_of(one, one.value))
+                for name, one in stated.items()
+            ]
+        )
 
     @property
-    def values(self) -> Iterator[tuple[SettingValue, str]]:
-        """Yield every other value, with its words."""
-        for reading in self.setting.readings:
-            yield reading.value, self.stated(reading.value, reading.source)
-        for value in self.setting.alternatives:
-            yield value, value_words(self.setting, value)
+    def values(self) -> Iterator[tuple[_Values, str]]:
+        """Yield every other value, or combination of values, with its words."""
+        stated = [
+            setting.readings if len(self.settings) == 1 else readings_to_run(setting)
+            for setting in self.settings.values()
+        ]
+        for readings in product(*stated):
+            named = dict(zip(self.settings, readings, strict=True))
+            yield {name: reading.value for name, reading in named.items()}, self.stated(named)
+        for name, setting in self.settings.items() if len(self.settings) == 1 else ():
+            for value in setting.alternatives:
+                yield {name: value}, value_words(setting, value)
+
+    def is_credible(self, values: _Values) -> bool:
+        """Tell whether these values are as credible as those that are run."""
+        return all(self.settings[name].is_credible(value) for name, value in values.items())
 
 
 def _open_settings(audit: Audit, claims: Sequence[ClaimText]) -> list[_Open]:
@@ -93,14 +124,34 @@ def _every_open_setting(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_
         ]
         if setting.underspecified and using:
             words = namer.setting(using[0].claim.experiment, name)
-            yield _Open(None, name, setting, using, words)
+            yield _Open(None, (name,), {name: setting}, using, words)
     for experiment in sorted({claim.claim.experiment for claim in claims}):
         mine = [claim for claim in claims if claim.claim.experiment == experiment]
         for name, setting in audit.experiments[experiment].settings.items():
             using = [claim for claim in mine if name not in claim.claim.settings]
             if setting.underspecified and using:
                 words = namer.setting(experiment, name)
-                yield _Open(experiment, name, setting, using, words)
+                yield _Open(experiment, (f"{experiment}.{name}",), {name: setting}, using, words)
+    yield from _open_together(audit, claims)
+
+
+def _open_together(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
+    """Settings of which a claim asks for other stated values at once."""
+    namer = Namer(audit)
+    asked: dict[tuple[str, tuple[str, ...]], list[ClaimText]] = {}
+    for claim in claims:
+        for names in claim.claim.together:
+            asked.setdefault((claim.claim.experiment, names), []).append(claim)
+    for (experiment, names), using in asked.items():
+        own = audit.experiments[experiment].settings
+        settings = audit.settings_of(experiment)
+        yield _Open(
+            experiment if own.keys() & {*names} else None,
+            tuple(f"{experiment}.{name}" if name in own else name for name in names),
+            {name: settings[name] for name in names},
+            using,
+            listed([namer.setting(experiment, name) for name in names]),
+        )
 
 
 # --- what was tried -------------------------------------------------------------------------------
@@ -116,29 +167,28 @@ def tried_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[TriedValue, ...
     return tuple(sorted(tried, key=lambda value: not any(cell.changes for cell in value.cells)))
 
 
-def _tried(choice: _Open, value: SettingValue, words: str) -> TriedValue:
-    pairs = [*_under(choice, value)]
+def _tried(choice: _Open, values: _Values, words: str) -> TriedValue:
+    pairs = [*_under(choice, values)]
     cells = [_cell(claim, arm) for claim, arm in pairs]
     return TriedValue(
-        setting=choice.full_name,
-        words=choice.words,
+        **choice.named,
         own=choice.own,
         value=words,
-        guess=not choice.setting.readings,
-        credible=choice.setting.is_credible(value),
+        guess=choice.guess,
+        credible=choice.is_credible(values),
         small=any(claim.is_smaller(arm) for claim, arm in pairs),
         cells=tuple(cells),
         text=_outcome_words(cells, {claim.answer.id: claim for claim, _ in pairs}),
     )
 
 
-def _under(choice: _Open, value: SettingValue) -> Iterator[tuple[ClaimText, ReadingAnswer]]:
-    """Each claim with what its runs answer under a value, where there are runs."""
+def _under(choice: _Open, values: _Values) -> Iterator[tuple[ClaimText, ReadingAnswer]]:
+    """Each claim with what its runs answer under some values, where there are runs."""
     for claim in choice.claims:
         for arm in (*claim.answer.stated, *claim.answer.alternatives):
-            varied = arm.varied
-            if varied is not None and varied.setting == choice.name and varied.value == value:
-                yield from ([(claim, arm)] if arm.n else [])
+            varied = () if arm.varied is None else arm.varied.every
+            if arm.n and {one.setting: one.value for one in varied} == values:
+                yield claim, arm
 
 
 def _beside(claim: ClaimText, arm: ReadingAnswer) -> ReadingAnswer:
@@ -213,8 +263,8 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
         joined: dict[tuple[str, ...], list[tuple[str, list[_Turn]]]] = {}
-        for value, words in choice.values:
-            under = _under(choice, value)
+        for chosen, words in choice.values:
+            under = _under(choice, chosen)
             turns = [_Turn(claim, arm) for claim, arm in under if turns_answer(claim, arm)]
             if turns:
                 joined.setdefault(tuple(turn.key for turn in turns), []).append((words, turns))
@@ -307,13 +357,12 @@ def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceR
     turns = values[0][1]
     names = tuple(words for words, _ in values)
     here, there = (sum(turn.counts[0][side] for turn in turns) for side in (0, 1))
-    guess = not choice.setting.readings
+    guess = choice.guess
     swapped = there > here and not guess and len(names) == 1
     effects = tuple(_effect(turn, swapped) for turn in turns)
     small = any(turn.claim.is_smaller(turn.arm) for turn in turns)
     return ChoiceRow(
-        setting=choice.full_name,
-        words=choice.words,
+        **choice.named,
         value=names[0] if swapped else choice.own,
         others=(choice.own,) if swapped else names,
         guess=guess,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 
-from reproaudit.audit.arms import OWN, arms_of
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.arms import OWN, Role, arms_of
+from reproaudit.audit.model import Audit, Reading, Setting, Source, TierName
 from reproaudit.audit.plan import batch_of
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity, placement
-from reproaudit.formats.numbers import at_words, number
+from reproaudit.formats.numbers import at_words, listed, number
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     ArmAnswer,
@@ -26,6 +26,7 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.words import (
     Context,
     places_of,
+    with_places,
     words,
 )
 
@@ -116,9 +117,8 @@ class ClaimText(Context):
         """The setting with which the claim's own runs were made, if others read it otherwise."""
         if self.base.varied is not None:
             return self.arm(self.base)
-        names = {
-            reading.varied.setting for reading in self.answer.readings if reading.varied is not None
-        }
+        others = filter(None, (reading.varied for reading in self.answer.readings))
+        names = {one.setting for other in others for one in other.every}
         if len(names) != 1:
             return ""
         (name,) = names
@@ -181,32 +181,64 @@ class ClaimText(Context):
         varied = self._varied(reading)
         if varied is None:
             return "the settings as run"
-        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        stated = {other.value: other.source for other in setting.readings}
-        source = setting.source
-        if reading.varied is not None:
-            source = stated.get(varied.value, source)
-        return f"{self.varied_words(reading)} ({places_of(setting, varied.value, source)})"
+        pairs = [(self._value_words(reading, one), one) for one in varied.every]
+        return with_places(
+            [(words, places_of(self._stated(reading, one), one.value)) for words, one in pairs]
+        )
+
+    def _stated(self, reading: ArmAnswer, one: Varied) -> Setting | Reading:
+        """What states a reading's value of one setting."""
+        setting = self.audit.settings_of(self.claim.experiment)[one.setting]
+        others = {other.value: other for other in setting.readings}
+        return setting if reading.varied is None else others.get(one.value, setting)
+
+    def whose_values(self, reading: ArmAnswer) -> str:
+        """Return whose values a reading has: Zhang et al. 2022's; '' of several or without a name.
+
+        The paper has no name of its own: the paper's.
+        """
+        varied = self._varied(reading)
+        every = () if varied is None else varied.every
+        stated = [self._stated(reading, one) for one in every]
+        sides = {one.who or ("the paper" if one.source is Source.PAPER else "") for one in stated}
+        return f"{sides.pop()}'s" if len(sides) == 1 and "" not in sides else ""
+
+    def named_settings(self, reading: ArmAnswer) -> str:
+        """Return what a page calls the settings that a reading varies."""
+        varied = self._varied(reading)
+        return listed(
+            [self.setting(one.setting) for one in (() if varied is None else varied.every)]
+        )
 
     def varied_words(self, reading: ArmAnswer) -> str:
         """Return the value that a reading has of what readings vary, as a page calls it."""
         varied = self._varied(reading)
         if varied is None:
             return "the settings as run"
-        setting = self.audit.settings_of(self.claim.experiment)[varied.setting]
-        joint = (other.words for other in setting.readings if other.value == varied.value)
+        return listed([self._value_words(reading, one) for one in varied.every])
+
+    def _value_words(self, reading: ArmAnswer, one: Varied) -> str:
+        setting = self.audit.settings_of(self.claim.experiment)[one.setting]
+        joint = (other.words for other in setting.readings if other.value == one.value)
         words = next(joint, None) if reading.varied is not None else None
-        return words or self.namer.varied(self.claim.experiment, varied)
+        alone = Varied(setting=one.setting, value=one.value)
+        return words or self.namer.varied(self.claim.experiment, alone)
 
     def _varied(self, reading: ArmAnswer) -> Varied | None:
-        """The setting that a reading varies; of the own runs, the first that another one does."""
+        """What a reading varies; of the own runs, what the other side of the claim does.
+
+        Without such a side, what the first other reading does.
+        """
         if reading.varied is not None:
             return reading.varied
-        others = [other.varied for other in self.answer.readings if other.varied is not None]
-        if not others:
+        sides = [side for side in self.answer.sides or () if side.role is Role.READING]
+        others = [other.varied for other in (*sides, *self.answer.readings)]
+        other = next(filter(None, others), None)
+        if other is None:
             return None
-        setting = self.audit.settings_of(self.claim.experiment)[others[0].setting]
-        return Varied(setting=others[0].setting, value=setting.at(self.tier))
+        settings = self.audit.settings_of(self.claim.experiment)
+        values = {one.setting: settings[one.setting].at(self.tier) for one in other.every}
+        return Varied.at_once(values)
 
 
 def texts_of(audit: Audit, claims: Sequence[ClaimAnswer], tier: TierName) -> tuple[ClaimText, ...]:

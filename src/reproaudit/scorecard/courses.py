@@ -23,7 +23,7 @@ from reproaudit.declarations import (
     Passes,
     Quantity,
 )
-from reproaudit.formats.numbers import at_words, stated
+from reproaudit.formats.numbers import stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
 from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
 from reproaudit.judge.readings import Panel
@@ -76,7 +76,7 @@ class _Subject:
 
     @property
     def names(self) -> Names:
-        return Names(self.text.noun, self.text.namer.arm, at_words)
+        return self.text.namer.of(self.text.claim.experiment)
 
     @property
     def quantity(self) -> Quantity:
@@ -385,6 +385,9 @@ def _x_title(subject: _Subject) -> str:
         return bundles.claim.grade.symbol
     if subject.check.sizes is not None:
         return subject.check.sizes[0].replace("_", " ")
+    declared = bundles.audit.declaration(bundles.claim.experiment, subject.quantity.measurement)
+    if declared is not None and declared.step:
+        return declared.step
     experiment = bundles.audit.experiments[bundles.claim.experiment]
     length = experiment.length or bundles.audit.length
     words = "steps" if length is None else subject.text.setting(length)

@@ -47,7 +47,7 @@ def in_order(texts: Sequence[ClaimText]) -> list[ClaimText]:
         Outcome.ERROR,
         Outcome.SUPPORTED,
     ]
-    whose = ("paper", "code", "derived", "ours")
+    whose = ("paper", "literature", "code", "derived", "ours")
 
     def place(text: ClaimText) -> tuple[int, bool, int, bool]:
         kind = whose.index(whose_of(text.claim))
@@ -163,9 +163,21 @@ def _depending(claim: ClaimText) -> list[str]:
     return [
         f"holds with {values[0]}, {counts[0]}; not with {values[1]}, {counts[1]}",
         f"{counts[0]} with {values[0]}, {counts[1]} with {values[1]}",
+        *_by_sides(claim, (yes, no), counts),
         f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} with {claim.varied_words(no)}",
         f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} without",
     ]
+
+
+def _by_sides(
+    claim: ClaimText, sides: tuple[ReadingAnswer, ReadingAnswer], counts: Sequence[str]
+) -> list[str]:
+    """Both sides by whose values they have, where that is another paper's on either."""
+    owners = [claim.whose_values(side) for side in sides]
+    if "" in owners or owners[0] == owners[1]:
+        return []
+    settings = claim.named_settings(sides[0])
+    return [f"{counts[0]} with {owners[0]} {settings}, {counts[1]} with {owners[1]}"]
 
 
 REDUCED = " (reduced scale)"

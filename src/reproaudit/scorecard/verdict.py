@@ -29,6 +29,7 @@ from reproaudit.formats.scorecard import (
     HeadQuestion,
     Row,
     TriedValue,
+    Whose,
     answers_digest,
 )
 from reproaudit.formats.verdict import (
@@ -298,12 +299,15 @@ def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
     return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
 
 
+_OTHERS: tuple[Whose, ...] = ("literature", "code", "derived")
+
+
 def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
     found: dict[str, Counter[Outcome]] = {}
     for text in texts:
         whose = whose_of(text.claim)
         found.setdefault(whose, Counter())[text.answer.outcome] += 1
-    others = found.get("code", Counter()) + found.get("derived", Counter())
+    others = sum((found.get(whose, Counter()) for whose in _OTHERS), Counter())
     return HeadCounts(
         paper=_in_enum_order(found.get("paper", Counter())),
         others=_in_enum_order(others),
@@ -418,8 +422,8 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
     for claim in claims:
         guessed = any(isinstance(side, AlternativeAnswer) for side in claim.answer.sides or ())
         for side in claim.answer.sides or ():
-            if side.varied is not None:
-                name = claim.setting(side.varied.setting)
+            for varied in () if side.varied is None else side.varied.every:
+                name = claim.setting(varied.setting)
                 names[f"{name} (a guess)" if guessed else name] = None
     return listed(list(names))
 
@@ -434,17 +438,20 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     """
     settings = dict(_settings(judged.audit))
     told: set[str] = set()
+    alone = {choice.setting for choice in judged.choices if not choice.also}
     for choice in judged.choices:
-        setting = settings[choice.setting]
-        text = setting.ask or _question(choice)
-        if text in told or setting.ours or _states_both(setting):
+        names = (choice.setting, *choice.also)
+        chosen = [settings[name] for name in names]
+        text = (None if choice.also else chosen[0].ask) or _question(choice)
+        asked = text in told or (choice.also and not alone.isdisjoint(names))
+        if asked or any(one.ours for one in chosen) or all(map(_states_both, chosen)):
             continue
         told.add(text)
         evidence = [effect.text for effect in choice.effects]
         evidence += [
             f"{finding.statement} ({listed(finding.sources)})"
             for finding in judged.audit.findings
-            if choice.setting in finding.settings
+            if not {*names}.isdisjoint(finding.settings)
         ]
         yield HeadQuestion(text=text, evidence=tuple(evidence))
     for setting in settings.values() if every else ():

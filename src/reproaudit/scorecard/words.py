@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Audit, Claim, Setting, Source, TierName
+from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Number, Provenance, Side, Void
+from reproaudit.checks import Form, Limit, Number, Provenance, Side, Void
 from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
@@ -42,19 +42,34 @@ PLACES: Mapping[Source, str] = {
     Source.CARD: "card",
     Source.AUTHORS_CODE: "code",
     Source.REVIEWS: "reviews",
-    Source.REPRODUCTION: "a reproduction",
+    Source.REPRODUCTION: "the literature",
     Source.DERIVED: "derived",
     Source.RECALLED: "from memory",
     Source.ASSUMPTION: "our guess",
 }
-"""Where a value is stated, in a bracket behind it."""
+"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
 
 
-def places_of(setting: Setting, value: SettingValue, source: Source) -> str:
-    """Return every source that states a value of a setting: code, card."""
-    also = [other.source for other in setting.readings if other.value == value]
-    also += [other.source for other in setting.also_at if value == setting.value]
-    return ", ".join(dict.fromkeys(PLACES[place] for place in (source, *also)))
+def places_of(stated: Setting | Reading, value: SettingValue) -> str:
+    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
+
+    What agrees with another value than the setting's own is listed where it has a name.
+
+    Args:
+        stated: a setting, or another stated value of one.
+        value: the value as run; sources that agree are named where it is the one that they state.
+    """
+    agreeing = stated.also_at if value == stated.value else ()
+    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
+    return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
+
+
+def with_places(values: Sequence[tuple[str, str]]) -> str:
+    """Return values in words, each with who states it; of several that one states, once."""
+    places = dict.fromkeys(place for _, place in values)
+    if len(places) == 1:
+        return f"{listed([words for words, _ in values])} ({''.join(places)})"
+    return listed([f"{words} ({place})" for words, place in values])
 
 
 # --- numbers against bounds ---------------------------------------------------------------------
@@ -72,6 +87,8 @@ def bound_of(estimate: Estimate, what: Number) -> str:
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
+    if limit.margin is not None:
+        return _with_tolerance(limit, limit.margin)
     fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
     at = (
         f"{stated(100 * limit.at)} %"
@@ -79,6 +96,14 @@ def bound_of(estimate: Estimate, what: Number) -> str:
         else f"{stated(limit.at)}{fold}"
     )
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
+
+
+def _with_tolerance(limit: Limit, margin: float) -> str:
+    """A number that is to be equalled, and the margin on the one side that counts."""
+    is_upper = limit.side is Side.AT_MOST
+    if limit.relative:
+        return f"{stated(limit.target)} {'times' if is_upper else 'over'} {stated(1 + margin)}"
+    return f"{stated(limit.target)} {'+' if is_upper else '−'} {stated(margin)}"
 
 
 def _either_way(margin: float) -> str:
@@ -433,7 +458,7 @@ _VOIDS: Mapping[Void, str] = {
     Void.NO_NUMBER: "{what} has no number in {runs}",
     Void.CENSORED: "the log ends before {what} passed its level in {runs}",
     Void.START: "training did not start as it should in {runs}",
-    Void.BEGINS_LATE: "the log of {what} begins at step {found} in {runs}, after training began",
+    Void.BEGINS_LATE: "the log of {what} begins at {step} {found} in {runs}, after training began",
     Void.THERE_AT_START: "{what} met the bound before training in {runs}",
     Void.OUT_OF_RANGE: "{what} lies out of its range in {runs}: {found}{per_cent}",
     Void.EXCHANGED: "null and ceiling of {what} are equal or exchanged in {runs}",
@@ -456,7 +481,7 @@ _VOIDS: Mapping[Void, str] = {
     "the best so far",
     Void.FROM_THE_START: "not measured alike: {what} differs by one factor or amount from before "
     "training to the end in {runs}",
-    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at step {found}, far "
+    Void.STARTS_ELSEWHERE: "not measured alike: the log of {what} begins at {step} {found}, far "
     "from where the other begins, in {runs}",
 }
 
@@ -468,6 +493,7 @@ def void_words(void: Void, about: str, runs: str, number: float | None, context:
     return _VOIDS[void].format(
         what=name(about),
         runs=runs,
+        step=context.namer.step(context.claim.experiment, about),
         found="" if number is None else stated(number),
         per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
         share=percent(number or 0.0),
@@ -487,7 +513,7 @@ def _voids(reason: Reason, context: Context) -> str:
 
 
 _NOT_ALIKE: Mapping[Unlike, str] = {
-    Unlike.LENGTHS: "logs end at step {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
+    Unlike.LENGTHS: "logs end at {step} {ends[0]:,} ({arms[0]}) and at {ends[1]:,} ({arms[1]})",
     Unlike.ONE_RUN: "{arms[0]} has one run, which the audit calls deterministic",
     Unlike.BEST_SO_FAR: "{noun} of {arms[0]} is the best so far",
     Unlike.ENDS_AT_BEST: "the log of {noun} of {arms[0]} ends at its best",
@@ -501,7 +527,8 @@ def not_alike(alike: NotAlike, context: Context) -> str:
     own = "the claim's runs"
     arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
     noun = context.noun(alike.measurement)
-    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends)
+    step = context.namer.step(context.claim.experiment, alike.measurement)
+    return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends, step=step)
 
 
 def _let_pass(reason: Reason, context: Context) -> str:

@@ -29,6 +29,11 @@ def write_registers(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
     return tuple(_write_tier(out, tier, cards) for tier, cards in given.items())
 
 
+def registers_of(papers: Iterable[Scorecard], out: Path) -> tuple[Path, ...]:
+    """Return the pages of the registers of the papers' tiers."""
+    return tuple(out / tier / PAGE for tier in dict.fromkeys(card.tier for card in papers))
+
+
 def refresh_register(out: Path, tier: str) -> tuple[Path, ...]:
     """Write the register of a tier again, if there is one, from what is in the folder."""
     return (_write_tier(out, tier, {}),) if (out / tier / PAGE).is_file() else ()

@@ -12,10 +12,12 @@ from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
 from reproaudit.errors import AuditError, StoreError, UsageError
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.files import FORMATS, TERMINAL, json_data
+from reproaudit.report.files import FORMATS, PAGES, TERMINAL, json_data
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
+from reproaudit.scorecard.files import folder_of
 from reproaudit.service.listing import scales_words
-from reproaudit.service.pages import write_registers, write_report
+from reproaudit.service.pages import registers_of, write_registers, write_report
+from reproaudit.service.unchanged import ReportNote
 from reproaudit.store.records import Store
 
 
@@ -27,12 +29,14 @@ class ReportedPapers:
         scorecards: in the order of the papers.
         scales: by slug, the line on a paper's answers at several scales; empty for a single one.
         written: the pages, then the registers.
+        unchanged: pages, and registers if there is nothing else, that are of today and were left.
         errors: why a paper could not be shown, by slug.
     """
 
     scorecards: tuple[Scorecard, ...]
     scales: Mapping[str, str]
     written: tuple[Path, ...]
+    unchanged: tuple[Path, ...]
     errors: Mapping[str, AuditError]
 
     @property
@@ -68,8 +72,18 @@ def report_papers(
     scorecards: list[Scorecard] = []
     scales: dict[str, str] = {}
     written: list[Path] = []
+    unchanged: list[Path] = []
     errors: dict[str, AuditError] = {}
+    notes: list[tuple[ReportNote, Sequence[Scorecard]]] = []
     for entry in entries:
+        note = ReportNote(entry, store, out, (tier, sorted(pages), group))
+        if made := note.read():
+            scorecards += made.cards
+            scales[entry.slug] = made.scales
+            unchanged += [
+                folder_of(card, out) / PAGES[name].file for card in made.cards for name in pages
+            ]
+            continue
         try:
             audit = entry.audit()
             cards = scorecards_of_paper(entry, audit, Store(store), tier, out, group)
@@ -85,11 +99,18 @@ def report_papers(
         scorecards += cards
         scales[entry.slug] = scales_words(by_scale) if len(by_scale) > len(cards) else ""
         written += files
+        notes.append((note, cards))
     if not scorecards and not errors:
         raise _nothing_to_report(entries, store, tier, out)
     if "html" in wanted:
-        written += write_registers(scorecards, out)
-    return ReportedPapers(tuple(scorecards), scales, tuple(written), errors)
+        registers = registers_of(scorecards, out)
+        if notes or not all(register.is_file() for register in registers):
+            written += write_registers(scorecards, out)
+        else:
+            unchanged += registers
+    for note, reported in notes:
+        note.write(reported, scales[note.entry.slug])
+    return ReportedPapers(tuple(scorecards), scales, tuple(written), tuple(unchanged), errors)
 
 
 @dataclass

@@ -55,6 +55,7 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         "constructed": _built(node, above, own, names),
         "ablations": _ablations(node, own, names),
         "readings": _readings(node, experiment, names),
+        "together": _together(node.field("together")),
         "grade": _grade(node.get("grade")),
         "share": number(node.get("share_of_runs")),
         "elsewhere": _misses(node.get("misses")),
@@ -209,6 +210,13 @@ def _readings(node: Node, experiment: Node | None, names: Names) -> Node | None:
         and any(one.get("excused") is None for one in setting.list_under("readings"))
     ]
     return node.holding([node.holding(name) for name in read]) if read else None
+
+
+def _together(node: Node | None) -> Node | None:
+    """Return the settings that change at once, in a list for each such reading."""
+    if node is None or not (listed := node.listed()):
+        return None
+    return node if any(one.listed() for one in listed) else node.holding([node])
 
 
 def _grade(node: Node | None) -> Node | None:

@@ -17,7 +17,7 @@ READ = {
 
 PASSAGE = {"says": "statement", "at": "locator"}
 ANSWER = {"says": "justification", "at": "locator"}
-MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "range": "range"}
+MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "step": "step", "range": "range"}
 STAGE = {"says": "about"}
 REPORTED = {"at": "locator"}
 GRADE = {"decisive": "primary"}

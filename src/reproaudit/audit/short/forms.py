@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from reproaudit.audit.model import RunCounts, SettingName, Slug, Value, VariableName
+from reproaudit.audit.model import RunCounts, SettingName, Slug, Value, VariableName, Who
 from reproaudit.audit.short.checks import (
     AnyCheck,
     AnyQuantity,
@@ -42,6 +42,19 @@ Texts = Annotated[
     Discriminator(_text_or_list),
 ]
 """A text, or several in a list."""
+
+
+def _names_or_lists(value: Any) -> str:
+    listed = isinstance(value, list | tuple) and any(isinstance(one, list | tuple) for one in value)
+    return "lists" if listed else "names"
+
+
+Together = Annotated[
+    Annotated[tuple[Name, ...], Tag("names")]
+    | Annotated[tuple[tuple[Name, ...], ...], Tag("lists")],
+    Discriminator(_names_or_lists),
+]
+"""Names of settings, or several lists of them."""
 
 BySetting = Annotated[
     Annotated[Text, Tag("text")] | Annotated[dict[Name, Text], Tag("mapping")],
@@ -170,8 +183,8 @@ class Agreeing(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The source; no guess."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text
     """The place where it states them."""
 
@@ -190,8 +203,8 @@ class AlsoStated(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The other source; no guess."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text
     """The place where it states them."""
     values: dict[Name, Value] = Field(default_factory=dict)
@@ -250,8 +263,8 @@ class Group(StrictModel):
 
     origin: Origin = Field(alias="from")
     """The source of the values."""
-    who: Text | None = None
-    """Of the literature: whose paper it is, for example Zhang 2022."""
+    who: Who | None = None
+    """Whose statement it is, for example Zhang et al. 2022. Pages say so in place of the source."""
     at: Text | None = None
     """The place where the source states the values: section, table, page, or file and line. What
     is ours or a guess has `why` in its place."""
@@ -324,6 +337,8 @@ class Measurement(StrictModel):
     """The measured quantity, in a sentence that a reviewer can hold against the paper."""
     unit: str = "1"
     """The unit, for example nat; left out, a pure number."""
+    step: Annotated[str, Field(min_length=1, max_length=20)] | None = None
+    """Of `every_step`: what it counts in place of training steps, in the singular: generation."""
     noun: Annotated[str, Field(max_length=40)] | None = None
     """What a page calls the quantity, in at most four words: test loss, distance."""
     range: Annotated[tuple[float | None, ...], Field(min_length=2, max_length=2)] | None = None
@@ -478,6 +493,9 @@ class Question(StrictModel):
     readings: tuple[Name, ...] | None = None
     """The settings of which what is also stated is run and judged, too. Left out, all of the
     experiment that the claim does not set itself; `[]` for none."""
+    together: Together = ()
+    """Settings of which what is also stated is run and judged at once, as one reading more:
+    [beta2, order]; several such in a list of lists."""
     grade: Grade | None = None
     """The axis along which `holds_if` is judged, coordinate by coordinate."""
     share_of_runs: Plain = 0.5
@@ -497,8 +515,9 @@ class Claim(Question):
 
     main: bool = False
     """Whether it is a main claim of the paper; at least one claim is, an only claim by itself."""
-    whose: Literal["paper", "code", "derived"] = "paper"
-    """Whose claim it is: the paper's, the authors' code's alone, or what follows by algebra."""
+    whose: Literal["paper", "literature", "code", "derived"] = "paper"
+    """Whose claim it is: the paper's, another paper's that disputes it, the authors' code's alone,
+    or what follows by algebra."""
 
 
 class Finding(StrictModel):

@@ -97,7 +97,8 @@ def _setting(group: Node, name: str, value: Node, entries: _Entries, only: bool)
     data: dict[str, Node | None] = {
         "value": value,
         "source": origin.holding(source) if origin is not None else None,
-        "locator": _locator(group, place, _own(group.get("notes"), name, only)),
+        "who": group.get("who"),
+        "locator": _locator(place, _own(group.get("notes"), name, only)),
         "words": _own(group.get("words"), name, only),
         "phrases": _phrases(group.get("phrases"), name),
         "why": why,
@@ -125,14 +126,11 @@ def _phrases(node: Node | None, name: str) -> Node | None:
     return node.get(name) if node is not None and nested else node
 
 
-def _locator(entry: Node, place: Node | None, note: Node | None = None) -> Node | None:
-    """Return the place where a source states a value, with whose it is and what is to be said."""
-    who = entry.get("who")
-    parts = [part for part in (who, place, note) if part is not None]
-    texts = [part.text for part in parts]
-    if not parts or None in texts or place is None:
+def _locator(place: Node | None, note: Node | None) -> Node | None:
+    """Return the place where a source states a value, with what else is to be said of it."""
+    if place is None or note is None or place.text is None or note.text is None:
         return place
-    return place.holding(", ".join(text for text in texts if text is not None))
+    return place.holding(f"{place.text}, {note.text}")
 
 
 def _others(group: Node, name: str, entries: _Entries, only: bool) -> dict[str, Node | None]:
@@ -199,7 +197,8 @@ def _statement(entry: Node) -> dict[str, Node | None]:
     source = None if origin is None else SOURCES.get(str(origin.data), origin.data)
     return {
         "source": None if origin is None else origin.holding(source),
-        "locator": _locator(entry, entry.get("at")),
+        "who": entry.get("who"),
+        "locator": entry.get("at"),
     }
 
 

@@ -196,6 +196,7 @@ class _Upgrade:
             "unit": declared.unit if declared.unit != "1" else None,
             "range": list(map(_whole, declared.range)) if declared.range is not None else None,
             "noun": declared.noun,
+            "step": declared.step,
             "says": declared.meaning,
         }
 
@@ -244,6 +245,7 @@ class _Upgrade:
             "must_pass": (own_built or []) if own_built != built else None,
             "without_part": _parts(claim),
             "readings": self._readings(claim),
+            "together": _together(claim),
             "grade": _grade(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
@@ -291,13 +293,13 @@ def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
     groups: list[Data] = []
     by_place: dict[tuple[Any, ...], list[str]] = {}
-    exact = Counter((one.source, one.locator) for one in settings.values())
+    exact = Counter((one.side, one.locator) for one in settings.values())
     for name, one in settings.items():
         stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
         place = one.locator or ""
-        if exact[one.source, one.locator] < FEW_OF_ONE_PLACE:
+        if exact[one.side, one.locator] < FEW_OF_ONE_PLACE:
             place = place.partition(", ")[0]
-        same = (one.source, one.ours, place, one.also_at) if stated else (name,)
+        same = (one.side, one.ours, place, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
     for names in by_place.values():
         groups += _of_one_place(names, settings)
@@ -328,6 +330,7 @@ def _group(
     by_why = ours and one.source is Source.DERIVED and one.why is None
     return {
         "from": "ours" if ours else _ORIGIN[one.source.value],
+        "who": one.who,
         "at": None if by_why else place,
         "values": {name: _plain(settings[name].value) for name in names},
         "also_stated": _also_stated(names[0], one),
@@ -349,30 +352,36 @@ def _also_stated(name: str, setting: Setting) -> Data | list[Data]:
 
 
 def _agreeing(places: Sequence[Statement]) -> Data | list[Data]:
-    """Return where else a value is stated: by source, unless that would change the order."""
+    """Return where else a value is stated: by source, if that keeps the order and says all."""
     by_source: dict[str, list[str]] = {}
     for one in places:
         by_source.setdefault(_ORIGIN[one.source.value], []).append(one.locator)
     in_order = sorted(places, key=lambda one: list(by_source).index(_ORIGIN[one.source.value]))
-    if in_order != list(places):
+    if in_order != list(places) or any(one.who is not None for one in places):
         return [*map(_place, places)]
     return {source: _one_or_all(texts) for source, texts in by_source.items()}
 
 
-def _place(one: Statement) -> Data:
-    return {"from": _ORIGIN[one.source.value], "at": one.locator}
+def _place(one: Statement | Reading) -> Data:
+    """Return which source states a value, and where."""
+    return {"from": _ORIGIN[one.source.value], "who": one.who, "at": one.locator}
 
 
 def _reading(name: str, reading: Reading) -> Data:
     return {
-        "from": _ORIGIN[reading.source.value],
-        "at": reading.locator,
+        **_place(reading),
         "values": _plain({name: reading.value, **reading.together}),
         "also_stated": _agreeing(reading.also_at),
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
     }
+
+
+def _together(claim: Claim) -> list[Any] | None:
+    """Return the settings that change at once: the names of an only list, else a list of lists."""
+    lists = [list(names) for names in claim.together]
+    return lists[0] if len(lists) == 1 else lists or None
 
 
 def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
