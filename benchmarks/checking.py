@@ -37,7 +37,7 @@ def write_audits(folder: Path) -> list[Path]:
 def seconds(source: Path, files: Sequence[Path]) -> float:
     """Processor time of one `reproaudit check` with the code below `source`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "reproaudit.cli", "check", *map(str, files)]
+    command = [sys.executable, "-m", "reproaudit", "check", *map(str, files)]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -26,6 +26,8 @@ import yaml
 from scipy.stats import ttest_rel
 
 from reproaudit.audit.catalog import shipped_audits
+from reproaudit.audit.loading import load_audit
+from reproaudit.audit.model import Audit
 from reproaudit.cell import canonical_settings
 from reproaudit.records import Record
 from reproaudit.store.records import Store
@@ -46,10 +48,10 @@ def settings_in(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield experiment.get("settings") or {}
 
 
-def smaller(text: str, values: dict[str, int]) -> str:
-    """An audit's YAML with other quick values."""
-    audit = yaml.safe_load(text)
-    for settings in settings_in(audit):
+def smaller(audit: Audit, values: dict[str, int]) -> str:
+    """An audit's YAML, in the long form, with other quick values."""
+    data = audit.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    for settings in settings_in(data):
         for name, value in values.items():
             if name in settings:
                 settings[name]["quick"] = {"value": value, "reason": REASON}
@@ -57,7 +59,7 @@ def smaller(text: str, values: dict[str, int]) -> str:
                 for reading in setting.get("readings", ()):
                     if name in reading.get("with", {}):
                         reading["with"][name] = value
-    dumped: str = yaml.safe_dump(audit, allow_unicode=True, sort_keys=False, width=100)
+    dumped: str = yaml.safe_dump(data, allow_unicode=True, sort_keys=False, width=100)
     return dumped
 
 
@@ -109,8 +111,8 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for slug, values in SMALLER.items():
         audit, module = folder / f"{slug}.yaml", folder / f"{slug}.py"
-        text = (shipped_audits() / f"{slug}.yaml").read_text(encoding="utf-8")
-        audit.write_text(smaller(text, values), encoding="utf-8")
+        shipped = load_audit(shipped_audits() / f"{slug}.yaml")
+        audit.write_text(smaller(shipped, values), encoding="utf-8")
         module.write_text(
             f'"""The experiments of {slug}, as shipped."""\n\n'
             f"from reproaudit.papers.{slug} import EXPERIMENTS\n\n"

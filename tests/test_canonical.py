@@ -158,9 +158,16 @@ def test_other_classes_and_fields_in_python_move_nothing(
     assert digest([part for check in headline for part in check.ours()]) == bounds_of(claim)
 
 
+IN_ORDER = ("stages", "without_part")
+"""The mappings of the short form that stand for lists, whose order decides."""
+
+
 def backwards(data: Any) -> Any:
     if isinstance(data, dict):
-        return {name: backwards(data[name]) for name in reversed(data)}
+        return {
+            name: data[name] if name in IN_ORDER else backwards(data[name])
+            for name in reversed(data)
+        }
     return [backwards(entry) for entry in data] if isinstance(data, list) else data
 
 

@@ -83,13 +83,12 @@ def test_check_takes_slugs_files_and_folders(
 def test_an_audit_of_the_documentation_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No runs, settings, experiments or claims: still checked, listed and reported."""
+    """No settings, experiments or claims: still checked, listed and reported."""
     text = (shipped_audits() / "wang2024.yaml").read_text(encoding="utf-8")
-    head, rest = text.split("\nabout:")[0], text.split("\nvariables:")[1]
-    variables = rest.split("\nsettings:")[0]
+    documentation = text.split("\naxes:")[0]
     audits, out = tmp_path / "audits", tmp_path / "reports"
     audits.mkdir()
-    alone = f"{head}\nvariables:{variables}\n".replace("slug: wang2024", "slug: mine2024")
+    alone = f"{documentation}\n".replace("slug: wang2024", "slug: mine2024")
     (audits / "mine2024.yaml").write_text(alone, encoding="utf-8")
     mine = ("--audits", str(audits))
     assert run_command(["check", "mine2024", *mine]) == 0

@@ -31,11 +31,9 @@ ROOT = Path(__file__).parents[1]
 SHORT = Path(__file__).parent / "short"
 SAXE = (SHORT / "saxe2014.yaml").read_text(encoding="utf-8")
 MAXRL = (SHORT / "maxrl2026.yaml").read_text(encoding="utf-8")
-OLD = [
-    one
-    for one in (*audits_in(ROOT / "audits"), ROOT / "tests" / "audits" / "toy.yaml")
-    if "schema_version: 2" in one.read_text(encoding="utf-8")
-]
+OLD = [ROOT / "tests" / "long" / "wang2024.yaml", ROOT / "tests" / "audits" / "toy.yaml"]
+"""Audits of schema 2."""
+
 BAD = {
     one["id"]: one
     for one in yaml.safe_load((ROOT / "tests" / "golden" / "short_faults.yaml").read_text())
@@ -151,6 +149,94 @@ def test_a_named_bound_is_the_bound() -> None:
     text = text.replace("at_most: {is: 0.1, from: derived}", "bound: tenth", 1)
     check = read(text).claims[0].headline[0].model_dump(by_alias=True, mode="json")
     assert (check["at_most"], check["from"], check["why"]) == (0.1, "ours", "A tenth.")
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [
+        ("strength of one_matrix", {"measurement": "strength", "arm": "one_matrix"}),
+        (
+            '"strength[tanh, 1]@first of one_matrix"',
+            {
+                "measurement": "strength",
+                "coordinates": ["tanh", 1],
+                "step": "first",
+                "arm": "one_matrix",
+            },
+        ),
+        ("strength", {"measurement": "strength", "coordinates": [], "step": "last"}),
+    ],
+)
+def test_a_text_names_the_arm_of_a_quantity(text: str, quantity: dict[str, Any]) -> None:
+    old = "value: half_time, to: predicted_half_time"
+    new = f"value: {text}, to: predicted"
+    assert old in SAXE
+    audit, faults = read_audit("saxe2014.yaml", SAXE.replace(old, new, 1))
+    assert audit is not None, faults
+    (check,) = audit.claims[1].headline
+    assert check.model_dump(mode="json", exclude_unset=True)["value"] == quantity
+
+
+def test_an_unknown_arm_in_a_text_is_told_at_its_place() -> None:
+    (fault,) = faults_of(SAXE.replace("to: predicted_half_time", "to: half_time of gausian", 1))
+    assert "found 'gausian', which is no arm of this audit" in fault
+    assert "Did you mean 'gaussian'?" in fault
+    assert "claims.random-start.holds_if[0].to" in fault
+
+
+def test_a_list_of_coordinates_stands_for_a_check_at_each() -> None:
+    one = read(SAXE).claims[0].headline[0]
+    text = SAXE.replace("where: {net: decoupled}", "where: {net: [decoupled, random]}", 1)
+    made = read(text).claims[0].headline
+    assert [check.at for check in made] == [{"net": "decoupled"}, {"net": "random"}]
+    assert made[0] == one
+    assert faults_of(SAXE.replace("{net: decoupled}", "{net: []}", 1))
+    many = f"{{net: {list(range(20))}, mode: {list(range(20))}}}"
+    (fault,) = (
+        fault for fault in faults_of(SAXE.replace("{net: decoupled}", many, 1)) if "RA059" in fault
+    )
+    assert "found a check at 400 places; expected at most 100" in fault
+
+
+def test_a_block_of_a_tier_has_a_reason_for_each_value() -> None:
+    reasons = "why: {steps: Enough., width: Narrow.}}\nexperiments"
+    text = LEVELS.replace("why: Enough.}\nexperiments", reasons)
+    quick = [read(text).settings[name].quick for name in ("steps", "width")]
+    assert [one.reason for one in quick if one is not None] == ["Enough.", "Narrow."]
+    (fault,) = faults_of(text.replace(", width: Narrow.", ""))
+    assert "Add 'width' to 'why'." in fault
+    (fault,) = faults_of(text.replace("width: Narrow.", "width: Narrow., depth: Flat."))
+    assert "found 'depth', which is no setting of this block" in fault
+
+
+def test_sources_that_agree_stand_by_source() -> None:
+    also = "rates: 20}, also_stated: {code: [train.py, run.sh], card: row 3}"
+    setting = read(SAXE.replace("rates: 20}", also, 1)).experiments["depth"].settings["rates"]
+    assert [(one.source.value, one.locator) for one in setting.also_at] == [
+        ("authors_code", "train.py"),
+        ("authors_code", "run.sh"),
+        ("card", "row 3"),
+    ]
+    assert faults_of(SAXE.replace("rates: 20}", "rates: 20}, also_stated: {cod: x}", 1))
+
+
+def test_a_reading_is_of_the_first_value_that_its_group_has() -> None:
+    text = SAXE.replace("values: {u0: 0.0025}}", "values: {features: 500, u0: 0.0025}}", 1)
+    (reading,) = read(text).experiments["tree"].settings["u0"].readings
+    assert (reading.value, reading.together) == (0.0025, {"features": 500})
+
+
+def test_the_words_of_what_follows_by_algebra_are_derived() -> None:
+    claim = read(SAXE.replace("    main: true\n", "    main: true\n    whose: derived\n")).claims[0]
+    assert (claim.whose, claim.wording) == ("derived", "derived")
+
+
+def test_a_cards_missing_day_is_told_once() -> None:
+    head, _, rest = SAXE.partition("variables:\n")
+    card = 'Pseudocode: {card: "No", says: None.}\n  Open Datasets: {card: "No", says: None.}'
+    text = f"{head}variables:\n  {card}\n\naxes:{rest.partition('axes:')[2]}"
+    (fault,) = faults_of(text)
+    assert "found a card's result without a day" in fault
 
 
 def test_what_is_ours_is_no_question_to_the_authors() -> None:

@@ -432,8 +432,7 @@ def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> 
 
 def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: RunningDesk) -> None:
     stamp, before = desk.stamp("Pseudocode"), desk.file.read_bytes()
-    card = "name: Pseudocode\n    card: {result: "
-    changed(desk, f"{card}'No'", f"{card}Perhaps")
+    changed(desk, 'Pseudocode: {card: "No"', "Pseudocode: {card: Perhaps")
     answer = desk.post("Pseudocode", decision="agree", reason="typed", stamp=stamp)
     assert answer.status == 409
     assert "result: Perhaps" in answer.text
@@ -452,7 +451,7 @@ def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
     item = "claim wang2024.convergence"
     desk.post(item, reason="too loose")
     stamp = desk.stamp(item)
-    changed(desk, "wang2024.convergence", "wang2024.learning")
+    changed(desk, "\n  convergence: ", "\n  learning: ")
     answer = desk.post(item, reason="typed meanwhile", stamp=stamp)
     assert answer.status == 409
     assert '<p class="words">typed meanwhile</p>' in answer.text
@@ -529,7 +528,7 @@ def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:
     for name in VariableName:
         assert desk.post(name.value, decision="agree", reason="seen").status == 303
     stamp = desk.stamp("sign-off")
-    changed(desk, "wang2024.convergence", "wang2024.learning")
+    changed(desk, "\n  convergence: ", "\n  learning: ")
     answer = desk.post("sign-off", stamp=stamp)
     assert answer.status == 409
     assert "+- id: wang2024.learning" in answer.text.replace("  ", "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -14,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import yaml
 from beartype import beartype
 from jaxtyping import TypeCheckError, jaxtyped
 from threadpoolctl import threadpool_limits
 
+from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit
 from reproaudit.errors import SpecError
 from reproaudit.lab import Measurements, Series, generator
@@ -44,8 +43,7 @@ READINGS = ("of_probabilities", "of_softmaxed_probabilities")
 
 @cache
 def audit() -> Audit:
-    text = (Path(__file__).parents[2] / "audits" / "chen2024.yaml").read_text(encoding="utf-8")
-    return Audit.model_validate_json(json.dumps(yaml.safe_load(text), default=str))
+    return load_audit(Path(__file__).parents[2] / "audits" / "chen2024.yaml")
 
 
 def settings_of(experiment: str, tier: Any = "smoke", **changed: Any) -> Any:

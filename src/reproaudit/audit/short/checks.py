@@ -44,7 +44,8 @@ SIDES = ("at_most", "at_least", "below", "above")
 
 
 class Quantity(StrictModel):
-    """A measurement of a run at some coordinates; mostly a text, as in loss[query]@first."""
+    """A measurement of a run at some coordinates; mostly a text, as in loss[query]@first, or
+    loss[query] of frozen for the run of an arm."""
 
     measurement: Name
     """The name of the measurement."""
@@ -281,9 +282,17 @@ _NAMED: dict[str, Any] = {
     )
 }
 
+Places = Annotated[
+    Annotated[Coordinate, Tag("coordinate")]
+    | Annotated[tuple[Coordinate, ...], Field(min_length=1), Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, list | tuple) else "coordinate"),
+]
+"""A coordinate, or several: the check is then made at each."""
+
 WHERE: Any = Field(
     default_factory=dict,
-    description="Coordinates at which every quantity of the check is read, by axis.",
+    description="Coordinates at which every quantity of the check is read, by axis; of a list, one "
+    "check for each: {depth: [2, 3, 4]}.",
 )
 
 
@@ -293,7 +302,7 @@ def short_model(model: type[StrictModel]) -> type[StrictModel]:
     names = model.model_fields
     for field, info in names.items():
         if field == "at":
-            fields["where"] = (dict[Name, Coordinate], WHERE)
+            fields["where"] = (dict[Name, Places], WHERE)
         elif field not in ("origin", "why") and not (field == "relative" and "within" in names):
             fields[field] = _short_field(field, info, optional={"lower", "upper"} <= names.keys())
     if issubclass(model, Kind) or "origin" in names:

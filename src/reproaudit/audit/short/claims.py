@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
-from reproaudit.audit.short.conditions import bound_of, check_of, number, quantity
+from reproaudit.audit.short.conditions import bound_of, checks_of, number, quantity
+from reproaudit.audit.short.fields import CHECKS, GRADE, MISSES, REPORTED
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.audit.short.settings import Settings
@@ -16,9 +17,6 @@ ELSEWHERE = "runs"
 
 MOST_SHORT_WORDS = 12
 """Words of a claim's clause, at most."""
-
-CHECKS = {"holds_if": "headline", "also_said": "support", "also_report": "notes"}
-"""The lists of a claim's checks by their short names."""
 
 CLAIM = {
     "says": "says",
@@ -52,7 +50,7 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         "locator": node.get("at") or node.holding("a question of ours" if ours else "not stated"),
         "experiment": experiment,
         "ours": node.holding(True) if ours else None,
-        "reported": _renamed_all(node.get("reported"), {"at": "locator"}),
+        "reported": _renamed_all(node.get("reported"), REPORTED),
         "nulls": _controls(node, above, own, names),
         "constructed": _built(node, above, own, names),
         "ablations": _ablations(node, own, names),
@@ -65,15 +63,20 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
     for short, long in CHECKS.items():
         listed = node.field(short)
         if listed is not None and isinstance(listed.data, list):
-            listed = listed.holding([check_of(one, names) for one in listed.data])
+            listed = listed.holding([made for one in listed.data for made in checks_of(one, names)])
         fields[long] = listed
     if only and not ours and node.get("main") is None:
         fields["main"] = node.holding(True)
+    whose = node.get("whose")
+    if whose is not None and whose.data == "derived" and node.get("wording") is None:
+        fields["wording"] = whose
     kept = {field: below for field, below in fields.items() if below is not None}
-    for _, arm in _named_arms(node):
+    read = [arm for long in (*CHECKS.values(), "elsewhere") for arm in _arms_in(fields[long])]
+    for arm in read:
         _know(arm, own, names)
+    used = {str(arm.data) for arm in read} | _used_of(node, above)
     for arm_name, arm in own.items():
-        if arm_name not in _used_of(node, above):
+        if arm_name not in used:
             message = f"found the arm '{arm_name}', which this claim does not name"
             remedy = "Name it under 'must_fail' or in a check, or remove it."
             names.unused.append(Violation("RA242", arm.loc, message, remedy, arm_name))
@@ -171,8 +174,8 @@ def _know(node: Node, own: Mapping[str, Node], names: Names) -> None:
 
 
 def _used_of(node: Node, above: Node | None) -> set[str]:
-    """Return every name of an arm in a claim, its experiment's controls among them."""
-    used = {str(arm.data) for _, arm in _named_arms(node)}
+    """Return the arms that a claim and its experiment name beside the checks."""
+    used: set[str] = set()
     for level in (node, above):
         for key in ("must_fail", "must_pass"):
             if level is not None and (controls := level.get(key)) is not None:
@@ -182,17 +185,13 @@ def _used_of(node: Node, above: Node | None) -> set[str]:
     return used
 
 
-def _named_arms(node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the arms that the checks of a claim read, each with the field that names it."""
-    for key in (*CHECKS, "misses"):
-        if (below := node.get(key)) is not None:
-            yield from _arms_in(below)
-
-
-def _arms_in(node: Node) -> Iterator[tuple[str, Node]]:
+def _arms_in(node: Node | None) -> Iterator[Node]:
+    """Yield the arms in whose runs checks read a quantity."""
+    if node is None:
+        return
     for name, below in node.items():
         if name == "arm":
-            yield name, below
+            yield below
         yield from _arms_in(below)
     for below in node.listed():
         yield from _arms_in(below)
@@ -223,7 +222,7 @@ def _together(node: Node | None) -> Node | None:
 def _grade(node: Node | None) -> Node | None:
     if node is None or not isinstance(node.data, dict):
         return node
-    data = {"primary" if key == "decisive" else key: below for key, below in node.data.items()}
+    data = dict(renamed(node, GRADE).data)
     levels = node.field("easiest_first")
     if data.get("primary") is None and levels is not None:
         data["primary"] = levels
@@ -233,7 +232,7 @@ def _grade(node: Node | None) -> Node | None:
 def _misses(node: Node | None) -> Node | None:
     if node is None or not isinstance(node.data, dict):
         return node
-    data = {"measure" if key == "cost" else key: below for key, below in node.data.items()}
+    data = dict(renamed(node, MISSES).data)
     if "measure" in data:
         data["measure"] = quantity(data["measure"])
     return node.holding(data)

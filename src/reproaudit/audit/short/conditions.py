@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping
 
 from pydantic import ValidationError
@@ -15,6 +17,28 @@ from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.declarations import StrictModel
 
 _QUANTITY = {"where": "at"}
+
+OF_ARM = " of "
+"""What stands between a quantity and the arm in whose run it is read."""
+
+MOST_PLACES = 100
+"""Places at which one check may be made."""
+
+
+def checks_of(node: Node, names: Names) -> list[Node]:
+    """Return a check, or one for each place where its `where` lists coordinates."""
+    where = node.get("where")
+    if where is None or not any(below.listed() for _, below in where.items()):
+        return [check_of(node, names)]
+    axes = [[(axis, one) for one in below.several()] for axis, below in where.items()]
+    if (count := math.prod(map(len, axes))) > MOST_PLACES:
+        message = f"found a check at {count} places; expected at most {MOST_PLACES}"
+        names.faults.append(Violation("RA059", where.loc, message, "Write fewer coordinates."))
+        return []
+    return [
+        check_of(node.holding({**node.data, "where": where.holding(dict(place))}), names)
+        for place in itertools.product(*axes)
+    ]
 
 
 def check_of(node: Node, names: Names) -> Node:
@@ -165,7 +189,7 @@ def _sides_of(node: Node, names: Names) -> dict[str, Node]:
         remedy = "Name the quantity as 'value' and the other arm as 'arm'."
         names.faults.append(Violation("RA051", node.loc, f"{message}'upper'", remedy))
         return left
-    other = quantity_in(value, arm)
+    other = quantity_in(quantity(value), arm)
     higher = node.get("higher")
     ends = (other, value) if higher is not None and higher.data is True else (value, other)
     return {**left, "lower": ends[0], "upper": ends[1]}
@@ -178,16 +202,23 @@ def quantity_in(node: Node, arm: Node) -> Node:
             read = declarations.Quantity.model_validate(node.text)
         except ValidationError:
             return node
-        stated = read.model_dump(include={"measurement", "coordinates", "step"})
-        fields = {key: node.holding(below) for key, below in stated.items() if below != ()}
-        if "coordinates" in fields:
-            fields["coordinates"] = node.holding([node.holding(c) for c in read.coordinates])
+        fields = {"measurement": node.holding(read.measurement)}
+        if read.coordinates:
+            fields["coordinates"] = node.holding(list(map(node.holding, read.coordinates)))
+        if read.step != "last":
+            fields["step"] = node.holding(read.step)
         return node.holding({**fields, "arm": arm})
     return node.holding({**node.data, "arm": arm}) if _is_mapping(node) else node
 
 
 def quantity(node: Node) -> Node:
-    """Return a quantity: a text as it is, a mapping with its coordinates under `at`."""
+    """Return a quantity: a text as it is, a mapping with its coordinates under `at`.
+
+    A text such as ``loss[query]@first of frozen`` is that quantity in the run of another arm.
+    """
+    own, of, arm = (node.text or "").rpartition(OF_ARM)
+    if of and arm.strip().isidentifier():
+        return quantity_in(node.holding(own), node.holding(arm.strip()))
     return renamed(node, _QUANTITY)
 
 

@@ -20,21 +20,20 @@ from reproaudit.audit.faults import Loc, Place, Violation
 from reproaudit.audit.short.checks import KINDS
 from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
+from reproaudit.audit.short.fields import (
+    ANSWER,
+    FINDING,
+    MEASUREMENT,
+    NOT_AUDITED,
+    PASSAGE,
+    READ,
+    STAGE,
+)
 from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, placed, plain, renamed
 from reproaudit.audit.short.refusals import short_words
 from reproaudit.audit.short.settings import Settings, scaled, settings_of
 from reproaudit.checks import Kind
-
-READ = {
-    "text": ("its text", "its full text"),
-    "abstract": ("its abstract", "its abstract"),
-    "card": ("its reproducibility card", "its reproducibility card"),
-    "code": ("the authors' code", "the authors' code"),
-    "reviews": ("public reviews", "public reviews"),
-    "summaries": ("summaries by others", "summaries by others"),
-}
-"""What a page says of what was read, and of what was not."""
 
 ALONE = frozenset(
     (name,) for name in ("claims", "our_questions", "findings", "not_audited", "variables")
@@ -51,7 +50,6 @@ MOST_GENERATIONS = 20
 MOST_COPIED = 20_000
 """Settings and measurements that experiments take from others, at most."""
 
-MEASUREMENT = {"says": "meaning", "unit": "unit", "noun": "noun", "step": "step", "range": "range"}
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
 
 
@@ -204,13 +202,7 @@ class _Audit:
         if (stated := next((node for node in measures if node is not None), None)) is not None:
             data["measures"] = stated
         if (stages := level.get("stages")) is not None:
-            listed = [
-                stage.holding(
-                    {**renamed(stage, {"says": "about"}).data, "name": stage.holding(word)}
-                )
-                for word, stage in stages.items()
-                if isinstance(stage.data, dict)
-            ]
+            listed = [_stage(word, stage) for word, stage in stages.items()]
             data["stages"] = stages.holding(listed)
         return level.holding(data)
 
@@ -310,9 +302,7 @@ class _Audit:
         if card is not None:
             day = node.get("card_read") or read
             if day is None:
-                message = "found a card's result without a day; expected one"
-                remedy = "Add 'card_read: YYYY-MM-DD' to the audit: the day on which it was read."
-                self.faults.append(Violation("RA051", node.loc, message, remedy))
+                self._miss_day(node)
                 day = card.holding("2000-01-01")
             data["card"] = card.holding({"result": card, "as_of": day})
             place = place or card.holding(f"card, row {name}")
@@ -325,9 +315,15 @@ class _Audit:
         more = [renamed(one, PASSAGE) for one in node.list_under("also")]
         data["evidence"] = node.holding([first, *more])
         if (answers := node.get("checklist")) is not None:
-            names = {"says": "justification", "at": "locator"}
-            data["authors"] = answers.holding([renamed(one, names) for one in answers.listed()])
+            data["authors"] = answers.holding([renamed(one, ANSWER) for one in answers.listed()])
         return node.holding(data)
+
+    def _miss_day(self, node: Node) -> None:
+        """Report, once, that a card's result has no day."""
+        message = "found a card's result without a day; expected one"
+        remedy = "Add 'card_read: YYYY-MM-DD' to the audit: the day on which it was read."
+        if not any(fault.message == message for fault in self.faults):
+            self.faults.append(Violation("RA051", node.loc, message, remedy))
 
     def _findings(self, slug: str) -> Node | None:
         node = self.node.field("findings")
@@ -377,15 +373,10 @@ class _Audit:
                     self.unused.append(Violation("RA242", node.loc, message, "", name))
 
 
-PASSAGE = {"says": "statement", "at": "locator"}
-FINDING = {"says": "statement", "from": "sources"}
-NOT_AUDITED = {"says": "statement", "at": "locator", "why": "reason"}
-
-
 def _stage(name: str, node: Node) -> Node:
     if not isinstance(node.data, dict):
         return node
-    fields = renamed(node, {"says": "about"}).data
+    fields = renamed(node, STAGE).data
     return node.holding({**fields, "name": node.holding(name)})
 
 

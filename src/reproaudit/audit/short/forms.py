@@ -165,9 +165,10 @@ class Tier(StrictModel):
     values: dict[Name, Value] = Field(min_length=1)
     """The values, by setting. They hold where the experiment takes the setting from where this
     block stands: a setting that an experiment states itself, it scales itself."""
-    why: Text | None = None
-    """Why these values still show the phenomenon, or why the settings must shrink. At the smoke
-    tier it may be left out: it only shows that the experiment runs."""
+    why: BySetting | None = None
+    """Why these values still show the phenomenon, or why the settings must shrink: of all of them,
+    or of each by the setting's name. At the smoke tier it may be left out: it only shows that the
+    experiment runs."""
 
 
 class TierOfStated(StrictModel):
@@ -188,6 +189,15 @@ class Agreeing(StrictModel):
     """The place where it states them."""
 
 
+BySource = dict[Origin, Texts]
+"""Places by the source that states the same values there."""
+
+AnyAgreeing = Annotated[
+    Annotated[BySource, Tag("mapping")] | Annotated[tuple[Agreeing, ...], Tag("list")],
+    Discriminator(_list_or_mapping),
+]
+
+
 class AlsoStated(StrictModel):
     """What another source states of the settings of a group."""
 
@@ -198,16 +208,22 @@ class AlsoStated(StrictModel):
     at: Text
     """The place where it states them."""
     values: dict[Name, Value] = Field(default_factory=dict)
-    """The values that it states, which change together; the first names the reading. Left out: it
-    states the same values."""
-    also_stated: tuple[Agreeing, ...] = ()
-    """Further sources that state these values."""
+    """The values that it states, which change together; the first of the group's own settings names
+    the reading. Left out: it states the same values."""
+    also_stated: AnyAgreeing = ()
+    """Further sources that state these values, and where: {paper: Table 2}."""
     quick: TierOfStated | None = None
     """Of these values, what the quick tier runs smaller."""
     words: Text | None = None
     """What a page calls all these values together, in a few words."""
     cannot_matter: Text | None = None
     """Why the difference cannot matter, so that it need not be run."""
+
+
+AnyAlsoStated = Annotated[
+    Annotated[BySource, Tag("mapping")] | Annotated[tuple[AlsoStated, ...], Tag("list")],
+    Discriminator(_list_or_mapping),
+]
 
 
 class CouldBe(StrictModel):
@@ -256,8 +272,9 @@ class Group(StrictModel):
     """The values of the settings, by name: true or false, a number, text, or a list of these."""
     notes: BySetting | None = None
     """What else is to be said of a value's place."""
-    also_stated: tuple[AlsoStated, ...] = ()
-    """Other sources that state these settings, with the same values or with others."""
+    also_stated: AnyAlsoStated = ()
+    """Other sources that state these settings: with the same values, by source, as in {paper:
+    Table 2}; with others, in a list."""
     why: Text | None = None
     """Of a guess, and of what is ours: the reason for the values."""
     could_be: tuple[Other, ...] = ()
@@ -280,7 +297,7 @@ Tiers = Annotated[
     Annotated[Tier, Tag("mapping")] | Annotated[tuple[Tier, ...], Tag("list")],
     Discriminator(_list_or_mapping),
 ]
-"""One block with its reason, or several in a list, each with its own."""
+"""One block, or several in a list, each with its own reason."""
 
 
 # --- measurements ---------------------------------------------------------------------------------
@@ -447,7 +464,8 @@ class Question(StrictModel):
     at: Text | None = None
     """The place where the paper makes the claim, or what a question rests on."""
     wording: Literal["from_source", "recalled", "derived"] = "from_source"
-    """Whether the words were read in the source, are from memory, or follow by algebra."""
+    """Whether the words were read in the source, are from memory, or follow by algebra. Left out,
+    from_source; of a claim whose it is `derived`, derived."""
     experiment: Name | None = None
     """The experiment whose runs are judged; left out, the audit's only one, or runs from
     elsewhere."""
@@ -467,8 +485,8 @@ class Question(StrictModel):
     no_control: Text | None = None
     """Of a claim without a control, where it needs one: why there is none."""
     without_part: dict[Text, Texts] = Field(default_factory=dict)
-    """Arms without one part of the mechanism, by what they lack: {stage II: without_stage_2}. They
-    change no outcome."""
+    """Arms without one part of the mechanism, in order, by what they lack: {stage II:
+    without_stage_2}. They change no outcome."""
     must_pass: Built | None = None
     """The positive control, built by hand or a case that has to succeed. Left out, the
     experiment's; `[]` for none."""

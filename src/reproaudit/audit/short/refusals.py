@@ -202,8 +202,8 @@ _REMEDIES = {
     "RA212": "Add 'must_fail' with an arm that has nothing to learn, or a wrong reference, or "
     "'no_control' with the reason why there is none.",
     "RA052": "Write the expected type: quote what is text, write a list as [a, b], a mapping as "
-    "{a: b}. A quantity is a text such as loss[query]@first, or {measurement: loss, where: {layer: "
-    "1}, arm: control}.",
+    "{a: b}. A quantity is a text such as loss[query]@first of frozen, or {measurement: loss, "
+    "where: {layer: 1}, arm: frozen}.",
 }
 """The remedies that the short form words in its own way."""
 

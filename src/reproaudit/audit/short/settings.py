@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from reproaudit.audit.faults import Loc, Violation
@@ -34,7 +34,7 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
     settings: Settings = {}
     for group in groups.listed() if groups is not None else ():
         own = group.mapping_under("values")
-        entries = _entries(group)
+        entries = _entries(group, own)
         for name, value in own.items():
             if name in settings:
                 message = f"found '{name}' in a second group; expected it in one"
@@ -49,17 +49,36 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
 _Entries = Mapping[tuple[str, str], list[Node]]
 """What a group says of other values: entries by field and by setting, '' for all of them."""
 
+
+def _named(values: Collection[str], own: Collection[str]) -> str:
+    """Return the setting that an entry's values are of: the first of the group's own, if any."""
+    return next((name for name in values if name in own), next(iter(values), ""))
+
+
+def _also_stated(entry: Node) -> list[Node]:
+    """Return what else states a group's values, or others, each with its source and place."""
+    node = entry.get("also_stated")
+    if node is None or node.listed():
+        return node.listed() if node is not None else []
+    return [
+        place.holding({"from": place.holding(origin), "at": place})
+        for origin, places in node.items()
+        for place in places.several()
+    ]
+
+
 MOST_AGREEING = 20
 """Sources that state the same values, at most: further ones are left out."""
 
 
-def _entries(group: Node) -> _Entries:
+def _entries(group: Node, own: Collection[str]) -> _Entries:
     """Return the entries of a group's other values by what they are about."""
     entries: dict[tuple[str, str], list[Node]] = {}
-    for field in ("could_be", "also_stated"):
-        for entry in group.list_under(field):
-            first = next(iter(entry.mapping_under("values")), "")
-            entries.setdefault((field, first), []).append(entry)
+    others = {"could_be": group.list_under("could_be"), "also_stated": _also_stated(group)}
+    for field, listed in others.items():
+        for entry in listed:
+            values = entry.mapping_under("values")
+            entries.setdefault((field, _named(values, own)), []).append(entry)
     return entries
 
 
@@ -188,7 +207,7 @@ def _agreeing(entry: Node) -> Node | None:
     node = entry.get("also_stated")
     if node is None:
         return None
-    return node.holding([_known(one, _statement(one)) for one in node.listed()])
+    return node.holding([_known(one, _statement(one)) for one in _also_stated(entry)])
 
 
 def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
@@ -198,9 +217,9 @@ def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
 def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
     """Yield names of settings that a group does not have, and a guess that names no others."""
     named: list[tuple[str, Loc]] = []
-    for entry in (*group.list_under("could_be"), *group.list_under("also_stated")):
+    for entry in (*group.list_under("could_be"), *_also_stated(group)):
         values = entry.mapping_under("values")
-        named += [(name, below.loc) for name, below in values.items()][:1]
+        named += [(name, values[name].loc) for name in [_named(values, own)] if name]
     for field in ("notes", "words", "ask"):
         node = group.get(field)
         named += [(name, below.loc) for name, below in group.mapping_under(field).items()]
@@ -266,10 +285,7 @@ def scaled(
     for tier in ("quick", "smoke"):
         seen: dict[str, Node] = {}
         for block in blocks.several() if (blocks := level.get(tier)) is not None else ():
-            why = block.get("why")
-            if why is None and tier == "quick":
-                message = "found no 'why'; expected why these values still show the phenomenon"
-                faults.append(Violation("RA051", block.loc, message, "Add 'why'."))
+            faults += _reasons_amiss(block, needed=tier == "quick")
             for name, value in block.mapping_under("values").items():
                 if name in seen:
                     message = f"found '{name}' in a second block; expected it in one"
@@ -279,9 +295,27 @@ def scaled(
                     message = f"found '{name}', which is no setting here; expected one"
                     faults.append(Violation("RA224", value.loc, message, "", name, known))
                 else:
-                    reason = why if why is not None else block.holding(SMOKE_REASON)
+                    reason = _own(block.get("why"), name, True) or block.holding(SMOKE_REASON)
                     setting = settings.get(name, known[name])
                     smaller = value.holding({"value": value, "reason": reason})
                     settings[name] = setting.holding({**setting.data, tier: smaller})
                 seen.setdefault(name, value)
     return settings
+
+
+def _reasons_amiss(block: Node, *, needed: bool) -> Iterator[Violation]:
+    """Yield what is wrong with the reasons of a block; `needed` says whether each value has one."""
+    why = block.get("why")
+    values = block.mapping_under("values")
+    message = "found no 'why'; expected why these values still show the phenomenon"
+    if why is None and needed:
+        yield Violation("RA051", block.loc, message, "Add 'why'.")
+    if why is None or why.text is not None:
+        return
+    for name, value in values.items():
+        if needed and why.get(name) is None:
+            yield Violation("RA051", value.loc, message, f"Add '{name}' to 'why'.")
+    for name, reason in why.items():
+        if name not in values:
+            message = f"found '{name}', which is no setting of this block; expected one"
+            yield Violation("RA224", reason.loc, message, "", name, values)

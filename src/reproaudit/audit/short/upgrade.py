@@ -6,6 +6,7 @@ that was given, but that questions of ours come after the claims.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -22,7 +23,8 @@ from reproaudit.audit.model import (
     Statement,
     Variable,
 )
-from reproaudit.audit.short.expansion import READ
+from reproaudit.audit.short.conditions import OF_ARM
+from reproaudit.audit.short.fields import ANSWER, NOT_AUDITED, PASSAGE, READ, REPORTED, STAGE
 from reproaudit.audit.short.layout import written
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
 from reproaudit.cell import value_text
@@ -89,21 +91,17 @@ class _Upgrade:
             "arms": {name: _arm(arm) for name, arm in audit.arms.items()},
             "claims": {name: listed[name] for name, claim in claims.items() if not claim.ours},
             "our_questions": {name: listed[name] for name, claim in claims.items() if claim.ours},
-            "not_audited": [
-                {"says": one.statement, "at": one.locator, "why": one.reason}
-                for one in audit.not_audited
-            ]
-            or None,
+            "not_audited": [_named(one, NOT_AUDITED) for one in audit.not_audited] or None,
             "findings": {
                 finding.id.removeprefix(self.slug): {
                     "kind": finding.kind,
-                    "says": finding.statement,
-                    "from": _one_or_all(finding.sources),
                     "as_of": None
                     if finding.as_of in (None, self.card_read)
                     else str(finding.as_of),
                     "settings": list(finding.settings) or None,
                     "changes": [one.removeprefix(self.slug) for one in finding.changes] or None,
+                    "says": finding.statement,
+                    "from": _one_or_all(finding.sources),
                 }
                 for finding in audit.findings
             },
@@ -118,17 +116,8 @@ class _Upgrade:
             "card_read": str(card.as_of) if card and card.as_of != self.card_read else None,
             "says": first.statement,
             "at": None if own else first.locator,
-            "also": [{"says": one.statement, "at": one.locator} for one in more] or None,
-            "checklist": [
-                {
-                    "answer": one.answer,
-                    "says": one.justification,
-                    "at": one.locator,
-                    "as_of": str(one.as_of),
-                }
-                for one in variable.authors
-            ]
-            or None,
+            "also": [_named(one, PASSAGE) for one in more] or None,
+            "checklist": [_named(one, ANSWER) for one in variable.authors] or None,
         }
 
     # --- experiments ---
@@ -145,21 +134,19 @@ class _Upgrade:
         return {
             "title": one.title,
             "runs": _stated(one.runs) if one.runs is not None else None,
+            "must_fail": self._shared_controls(name),
+            "must_pass": self._shared_built(name),
             "settings_of": other,
+            "measurements_of": source,
+            "measures": list(measures) if measures is not None else None,
+            "training_loss": one.training_loss,
+            "length": one.length,
             "settings": _groups(own) or None,
             **_tiers(own),
-            "measures": list(measures) if measures is not None else None,
-            "measurements_of": source,
             "measurements": self._measurements(
                 {n: d for n, d in one.measurements.items() if measured.get(n) != d}
             ),
-            "training_loss": one.training_loss,
-            "length": one.length,
-            "stages": {
-                stage.name: {"says": stage.about, "steps": stage.steps} for stage in one.stages
-            },
-            "must_fail": self._shared_controls(name),
-            "must_pass": self._shared_built(name),
+            "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
         }
 
     def _alike(self, name: str, field: str, fewest: int) -> str | None:
@@ -176,12 +163,24 @@ class _Upgrade:
         return best[1] if best else None
 
     def _measured_of(self, name: str) -> str | None:
-        source = self._alike(name, "measurements", 1)
+        """Return the earlier experiment whose measurements one makes as well."""
         one = self.audit.experiments[name]
+        source = self._alike(name, "measurements", 1)
+        if source is None and one.measures and not one.measurements:
+            source = self._measuring_alike(name)
         if source is None:
             return None
         above = self.audit.experiments[source]
         return None if one.measures is None and above.measures is not None else source
+
+    def _measuring_alike(self, name: str) -> str | None:
+        """Return the earlier experiment that makes the same of the audit's measurements alone."""
+        experiments = self.audit.experiments
+        for other in itertools.takewhile(lambda other: other != name, experiments):
+            above = experiments[other]
+            if above.measures == experiments[name].measures and not above.measurements:
+                return other
+        return None
 
     def _measurements(self, declared: Mapping[str, Declaration]) -> Data:
         return {name: self._measurement(one) for name, one in declared.items()}
@@ -238,25 +237,25 @@ class _Upgrade:
             "at": claim.locator,
             "main": claim.main or None,
             "whose": claim.whose if claim.whose != "paper" else None,
-            "wording": claim.wording if claim.wording != "from_source" else None,
+            "wording": claim.wording if claim.wording != _usual_wording(claim) else None,
             "experiment": claim.experiment if len(experiments) > 1 else None,
             "settings": _plain(claim.settings) or None,
-            "grade": _grade(claim),
-            "holds_if": list(map(_check, claim.headline)),
-            "also_said": list(map(_check, claim.support)) or None,
-            "also_report": list(map(_check, claim.notes)) or None,
-            "reported": [{"says": one.says, "at": one.locator} for one in claim.reported] or None,
             "must_fail": controls if controls != shared else None,
             "no_control": claim.no_control,
-            "without_part": _parts(claim),
             "must_pass": (own_built or []) if own_built != built else None,
-            "arms": {name: _arm(arm) for name, arm in own_arms.items()},
+            "without_part": _parts(claim),
             "readings": self._readings(claim),
             "together": _together(claim),
+            "grade": _grade(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
+            "holds_if": _checks(claim.headline),
+            "also_said": _checks(claim.support),
+            "also_report": _checks(claim.notes),
+            "reported": [_named(one, REPORTED) for one in claim.reported] or None,
             "misses": _misses(claim),
+            "arms": {name: _arm(arm) for name, arm in own_arms.items()},
         }
 
     def _readings(self, claim: Claim) -> list[str] | None:
@@ -334,26 +333,45 @@ def _group(
         "who": one.who,
         "at": None if by_why else place,
         "values": {name: _plain(settings[name].value) for name in names},
-        "notes": notes or None,
-        "why": place if by_why else one.why,
-        "also_stated": [
-            *map(_agreeing, one.also_at),
-            *(_reading(names[0], reading) for reading in one.readings),
-        ]
-        or None,
-        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
-        "no_other": one.only_reading,
+        "also_stated": _also_stated(names[0], one),
         "words": one.words,
         "phrases": one.phrases or None,
+        "could_be": [_other(names, one, value) for value in one.alternatives] or None,
+        "why": place if by_why else one.why,
+        "no_other": one.only_reading,
+        "notes": notes or None,
         "ask": one.ask,
     }
 
 
+def _also_stated(name: str, setting: Setting) -> Data | list[Data]:
+    """Return which other sources state a setting: by source where all state its value."""
+    if not setting.readings:
+        return _agreeing(setting.also_at)
+    return [*map(_place, setting.also_at), *(_reading(name, one) for one in setting.readings)]
+
+
+def _agreeing(places: Sequence[Statement]) -> Data | list[Data]:
+    """Return where else a value is stated: by source, if that keeps the order and says all."""
+    by_source: dict[str, list[str]] = {}
+    for one in places:
+        by_source.setdefault(_ORIGIN[one.source.value], []).append(one.locator)
+    in_order = sorted(places, key=lambda one: list(by_source).index(_ORIGIN[one.source.value]))
+    if in_order != list(places) or any(one.who is not None for one in places):
+        return [*map(_place, places)]
+    return {source: _one_or_all(texts) for source, texts in by_source.items()}
+
+
+def _place(one: Statement | Reading) -> Data:
+    """Return which source states a value, and where."""
+    return {"from": _ORIGIN[one.source.value], "who": one.who, "at": one.locator}
+
+
 def _reading(name: str, reading: Reading) -> Data:
     return {
-        **_agreeing(reading),
+        **_place(reading),
         "values": _plain({name: reading.value, **reading.together}),
-        "also_stated": [*map(_agreeing, reading.also_at)] or None,
+        "also_stated": _agreeing(reading.also_at),
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
@@ -366,11 +384,6 @@ def _together(claim: Claim) -> list[Any] | None:
     return lists[0] if len(lists) == 1 else lists or None
 
 
-def _agreeing(stated: Statement | Reading) -> Data:
-    """Return which source states a value, and where."""
-    return {"from": _ORIGIN[stated.source.value], "who": stated.who, "at": stated.locator}
-
-
 def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
     """Return another value of a guess, alone where nothing is said of it."""
     unlikely = setting.unlikely.get(value_text(value))
@@ -380,21 +393,24 @@ def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
 
 
 def _tiers(settings: Mapping[str, Setting]) -> Data:
-    """Return the blocks of both tiers: the values that have one reason together."""
-    tiers: Data = {}
-    for tier in ("quick", "smoke"):
-        by_reason: dict[str | None, Data] = {}
-        for name, one in settings.items():
-            scaled = getattr(one, tier)
-            if scaled is None:
-                continue
-            default = tier == "smoke" and scaled.reason == SMOKE_REASON
-            values = by_reason.setdefault(None if default else scaled.reason, {})
-            values[name] = _plain(scaled.value)
-        blocks = [{"values": values, "why": why} for why, values in by_reason.items()]
-        if blocks:
-            tiers[tier] = blocks if len(blocks) > 1 else blocks[0]
-    return tiers
+    """Return the blocks of both tiers, each value with its reason."""
+    blocks = {tier: _block(settings, tier) for tier in ("quick", "smoke")}
+    return {tier: block for tier, block in blocks.items() if block["values"]}
+
+
+def _block(settings: Mapping[str, Setting], tier: str) -> Data:
+    """Return the values of a tier, with one reason for all of them or with one for each."""
+    scaled = {name: one for name, s in settings.items() if (one := getattr(s, tier)) is not None}
+    reasons = {
+        name: one.reason
+        for name, one in scaled.items()
+        if tier == "quick" or one.reason != SMOKE_REASON
+    }
+    shared = len(reasons) == len(scaled) and len(set(reasons.values())) == 1
+    return {
+        "values": {name: _plain(one.value) for name, one in scaled.items()},
+        "why": next(iter(reasons.values())) if shared else reasons,
+    }
 
 
 # --- measurements and arms ------------------------------------------------------------------------
@@ -417,7 +433,7 @@ def _arm(arm: StrictModel) -> Data:
     data = _stated(arm, "name", "why", "holds_at_start", "words")
     why = getattr(arm, "why", "")
     words = getattr(arm, "words", None)
-    starts = [_check_part(one) for one in getattr(arm, "holds_at_start", ())]
+    starts = [_ordered(_check_part(one)) for one in getattr(arm, "holds_at_start", ())]
     data["says"] = None if why == words else why
     data["words"] = words
     return {**data, "holds_at_start": starts or None}
@@ -437,6 +453,10 @@ def _most_have(lists: Sequence[tuple[str, ...]], own: set[str]) -> list[str] | N
 
 
 # --- claims and checks ----------------------------------------------------------------------------
+
+
+def _usual_wording(claim: Claim) -> str:
+    return "derived" if claim.whose == "derived" else "from_source"
 
 
 def _grade(claim: Claim) -> Data | None:
@@ -475,8 +495,51 @@ def _check(check: StrictModel) -> Data:
     origin = getattr(check, "origin", None)
     if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
         data["from"] = origin.value
-    middle = [key for key in data if key not in (*LAST, "kind")]
-    return {key: data[key] for key in ("kind", *middle, *(k for k in LAST if k in data))}
+    return _ordered(_compared(data, check))
+
+
+def _ordered(data: Data) -> Data:
+    """Return a check, or what holds at a start, with its kind first and its source last."""
+    first = [key for key in ("kind",) if key in data]
+    middle = [key for key in data if key not in (*LAST, *first)]
+    return {key: data[key] for key in (*first, *middle, *(k for k in LAST if k in data))}
+
+
+def _compared(data: Data, check: StrictModel) -> Data:
+    """Return a comparison of one quantity in two arms by the quantity and the other arm."""
+    lower, upper = getattr(check, "lower", None), getattr(check, "upper", None)
+    if not isinstance(lower, Quantity) or not isinstance(upper, Quantity):
+        return data
+    other, own = (lower, upper) if lower.arm is not None else (upper, lower)
+    if other.arm is None or other.model_copy(update={"arm": None}) != own:
+        return data
+    rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
+    higher = {"higher": True} if own is upper else {}
+    return {**rest, "value": _quantity(own), "arm": other.arm, **higher}
+
+
+def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
+    """Return checks; those that differ in a coordinate of one axis alone are one."""
+    listed: list[Data] = []
+    for data in map(_check, checks):
+        before = listed[-1] if listed else {}
+        axis = _listed_axis(before, data)
+        if axis is None:
+            listed.append(data)
+        else:
+            places = before["where"][axis]
+            places = places if isinstance(places, list) else [places]
+            before["where"] = {**before["where"], axis: [*places, data["where"][axis]]}
+    return listed or None
+
+
+def _listed_axis(before: Data, check: Data) -> str | None:
+    """Return the axis in whose coordinate alone a check differs from the one before it."""
+    there, here = before.get("where", {}), check.get("where", {})
+    differ = [axis for axis in here if there.get(axis) != here[axis]]
+    same = {**before, "where": None} == {**check, "where": None} and there.keys() == here.keys()
+    several = [axis for axis in there if isinstance(there[axis], list)]
+    return differ[0] if same and len(differ) == 1 and several in ([], differ) else None
 
 
 def _check_part(part: StrictModel) -> Data:
@@ -506,8 +569,8 @@ def _quantity(quantity: Quantity) -> Data | str:
     """Return a quantity as a text, where that says all of it."""
     inside = f"[{', '.join(map(str, quantity.coordinates))}]" if quantity.coordinates else ""
     text = f"{quantity.measurement}{inside}{'@first' if quantity.step == 'first' else ''}"
-    if Quantity.model_validate(text) == quantity:
-        return text
+    if Quantity.model_validate(text) == quantity.model_copy(update={"arm": None}):
+        return text if quantity.arm is None else f"{text}{OF_ARM}{quantity.arm}"
     data = _stated(quantity)
     return {("where" if key == "at" else key): value for key, value in data.items()}
 
@@ -529,6 +592,12 @@ def _stated(model: StrictModel, *left_out: str) -> Data:
     """Return the plain data of a model without defaults and some of its fields."""
     data = model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return {key: value for key, value in data.items() if key not in left_out}
+
+
+def _named(model: StrictModel, fields: Mapping[str, str], *left_out: str) -> Data:
+    """Return what a model states under the names of the short form."""
+    names = {long: short for short, long in fields.items()}
+    return {names.get(name, name): value for name, value in _stated(model, *left_out).items()}
 
 
 def _plain(value: Any) -> Any:
