@@ -40,6 +40,27 @@ def list_papers(
     return next((error.exit_code for error in listed.errors.values()), 0)
 
 
+@app.command("plan")
+def plan_claims(
+    slug: options.PaperOrFile,
+    tier: options.Tier = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> int:
+    """Show what will decide each claim and what must run, before anything does.
+
+    How many runs must say yes, what must run beside and what it must do, how far the last positive
+    control lay inside the bound, core-minutes by the last records, and the rule's digest. Keep it:
+    reproaudit plan SLUG --json > PLAN.json, beside the results.
+    """
+    workspace = open_workspace(audits, store, out)
+    planned = workspace.plan(options.entry_named(workspace, slug), tier)
+    present(planned.data, planned.lines, as_json)
+    return 0
+
+
 @app.command()
 def report(
     slugs: options.Slugs = None,
@@ -123,8 +144,7 @@ def judge_measurements(
     docs/measurements.md; --template writes one with empty tables.
     """
     workspace = open_workspace(audits)
-    path = Path(slug)
-    paper = workspace.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    paper = options.entry_named(workspace, slug)
     if logs and measurements is None and template is None:
         judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
         return _present_judged(judged, fail_on, as_json, as_page)
@@ -168,7 +188,7 @@ def _present_judged(
 
 @app.command("import")
 def import_runs(
-    slug: options.PaperName,
+    slug: options.PaperOrFile,
     logs: Annotated[
         list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
@@ -191,7 +211,7 @@ def import_runs(
     audit's settings. See docs/import.md.
     """
     workspace = open_workspace(audits)
-    (paper,) = workspace.select([slug])
+    paper = options.entry_named(workspace, slug)
     if explain:
         lines = workspace.explain(paper, logs, mapping)
         present(lines, lines, as_json)
