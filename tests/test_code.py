@@ -50,6 +50,7 @@ LEFT_OUT = {
         "settings.py",
         "training.py",
     },
+    "reddi2018": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
     "wei2022": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "yang2025": NEVER_IMPORTED,
@@ -423,7 +424,7 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"henderson2018", "wei2022"}
+NUMPY_ALONE = {"henderson2018", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"}
 """Papers whose module computes without torch."""
 
 
