@@ -6,8 +6,6 @@ the name of one of the audit's `bounds`, and the source of a check is that of al
 have none of their own.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from functools import cache
 from types import NoneType
