@@ -123,8 +123,7 @@ def judge_measurements(
     docs/measurements.md; --template writes one with empty tables.
     """
     workspace = open_workspace(audits)
-    path = Path(slug)
-    paper = workspace.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    paper = options.entry_named(workspace, slug)
     if logs and measurements is None and template is None:
         judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
         return _present_judged(judged, fail_on, as_json, as_page)
@@ -168,7 +167,7 @@ def _present_judged(
 
 @app.command("import")
 def import_runs(
-    slug: options.PaperName,
+    slug: options.PaperOrFile,
     logs: Annotated[
         list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
@@ -191,7 +190,7 @@ def import_runs(
     audit's settings. See docs/import.md.
     """
     workspace = open_workspace(audits)
-    (paper,) = workspace.select([slug])
+    paper = options.entry_named(workspace, slug)
     if explain:
         lines = workspace.explain(paper, logs, mapping)
         present(lines, lines, as_json)
