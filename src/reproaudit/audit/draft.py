@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.card import Card
+from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.model import VariableName
 from reproaudit.audit.stated import StatedClaim
 
@@ -241,7 +242,7 @@ def _words(text: str) -> list[str]:
 
 def _quoted(text: str | None) -> str:
     """A text as a double-quoted YAML scalar, in which JSON's escapes mean the same."""
-    return TODO if text is None else json.dumps(text, ensure_ascii=False)
+    return TODO if text is None else json.dumps(UNREADABLE.sub(" ", text), ensure_ascii=False)
 
 
 def _flow(data: Any) -> str:

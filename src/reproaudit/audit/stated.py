@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.card import readable_text
+from reproaudit.audit.document import UNREADABLE
 from reproaudit.errors import CardError
 
 MOST_CLAIMS = 40
@@ -77,4 +78,4 @@ def _of_json(text: str, path: Path) -> Iterator[StatedClaim]:
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the first of these fields that holds text or a number, on one line."""
     held = (fields[name] for name in names if isinstance(fields.get(name), str | int | float))
-    return next((" ".join(str(value).split()) for value in held), "")
+    return next((" ".join(UNREADABLE.sub(" ", str(value)).split()) for value in held), "")

@@ -17,7 +17,6 @@ from reproaudit.audit.draft import TODO, Results, draft_claims
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.files import scratch_folder
-from reproaudit.intake.importing import import_logs
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LoggedRun, some
@@ -30,6 +29,7 @@ from reproaudit.logs.names import (
     last_part,
     normal,
 )
+from reproaudit.service.judge import judge_logs
 
 MOST_ARMS = 12
 MOST_MEASUREMENTS = 6
@@ -94,15 +94,15 @@ def _is_series(tag: str, runs: Sequence[LoggedRun]) -> bool:
 
 
 def _tried(results: Results, files: Sequence[Path]) -> None:
-    """Import the files by a draft of theirs, with any text in place of what is left open."""
+    """Judge the files by a draft of theirs, with anything in place of what is left open."""
     text = draft_claims(_SLUG, Card(title=_SLUG), date(2026, 1, 1), (), results)
     closed = text.replace(f"higher: {TODO}", "higher: true").replace(f"from: {TODO}", "from: paper")
     closed = re.sub(rf"(at_least|at_most): {TODO}", r"\1: 0", closed).replace(TODO, "to be written")
     audit, faults = read_audit(f"{_SLUG}.yaml", closed)
     if audit is None:
         raise AuditError("; ".join(fault.message for fault in faults))
-    imported = import_logs(audit, files)
-    if len(imported.measured) <= len(results.arms):
+    logs = judge_logs(audit, files).logs
+    if logs is None or len(logs.measured) <= len(results.arms):
         raise AuditError(f"{files[0]}: found no run of some of {some(results.arms)}.")
 
 
