@@ -304,7 +304,7 @@ def test_a_draft_runs_once_it_is_filled_in(
         (other / path.name).write_text(path.read_text())
     todo = 'raise NotImplementedError("sheep2031.py is a draft: write measure()")'
     body = 'value = 1 if settings.mechanism == "present" else -1\n' \
-           '    return Measurements(scalars={"outcome": value + session.seed / 1000})'  # fmt: skip
+           '    return {"outcome": value + seed / 1000}'  # fmt: skip
     (other / module.name).write_text(module.read_text().replace(todo, body))
     run = ["run", "sheep2031", "--audits", str(other), "--store", str(other / "runs"), "--json"]
     assert run_command(run) == 0
