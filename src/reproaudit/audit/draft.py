@@ -27,7 +27,7 @@ from reproaudit.audit.stated import StatedClaim
 TODO = "TODO"
 WIDEST = 100
 """Columns of a line that need not be broken."""
-MOST_BLOCKS = 8
+MOST_IN_FULL = 8
 """Claims up to which each has four or five lines; further ones make it one line for each."""
 
 _HEAD = (
@@ -112,7 +112,7 @@ def draft_claims(
         fields.append(f"holds_if: [{check}]")
         fields += [] if "arm: " in check else ["no_control: TODO"]
         main = False
-        if len(claims) > MOST_BLOCKS:
+        if len(claims) > MOST_IN_FULL:
             lines.append(f"  {name}: {{{', '.join(fields)}}}")
         else:
             lines += [f"  {name}:", *(f"    {field}" for field in fields)]
@@ -218,7 +218,7 @@ def _of_results(results: Results) -> tuple[list[StatedClaim], list[str]]:
         if not results.arms:
             claims.append(StatedClaim(name=value))
             checks.append(_reaches(value, "at_least"))
-    return claims[:MOST_BLOCKS], checks[:MOST_BLOCKS]
+    return claims[:MOST_IN_FULL], checks[:MOST_IN_FULL]
 
 
 def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:

@@ -17,7 +17,7 @@ MOST_CLAIMS = 40
 """Claims of one draft, which has fifty lines at most."""
 
 TEXTS = ("says", "claim", "text", "statement", "description")
-PLACES = ("at", "locator", "location", "section", "source", "where", "page")
+LOCATIONS = ("at", "locator", "location", "section", "source", "where", "page")
 NAMES = ("name", "id", "key", "slug")
 """What objects call a claim's text, its place and its name."""
 
@@ -72,7 +72,7 @@ def _of_json(text: str, path: Path) -> Iterator[StatedClaim]:
         says = _first(fields, TEXTS) if isinstance(fields, dict) else ""
         if not says:
             raise CardError(f"{path}: claim {number}: found no text; expected {EXPECTED}.")
-        yield StatedClaim(says, _first(fields, PLACES), name or _first(fields, NAMES))
+        yield StatedClaim(says, _first(fields, LOCATIONS), name or _first(fields, NAMES))
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -31,7 +31,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.service.judge import judge_logs
 
-MOST_ARMS = 12
+MOST_COMPARED = 12
 MOST_MEASUREMENTS = 6
 """Names that a draft makes claims of."""
 EVERYTHING = Asked(wanted=frozenset({"*"}))
@@ -149,7 +149,7 @@ def _in_settings(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
         for key, value in run.config.items():
             if isinstance(value, str) and not is_own(key):
                 values.setdefault(key, {})[value] = None
-    several = [key for key, texts in values.items() if 1 < len(texts) <= MOST_ARMS]
+    several = [key for key, texts in values.items() if 1 < len(texts) <= MOST_COMPARED]
     several.sort(key=lambda key: last_part(key) not in _ARM_KEYS)
     yield from ([*values[key]] for key in several)
 
@@ -163,7 +163,7 @@ def _in_names(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
         plain.append([word for word in re.split(r"[/\s.\-]+|_(?=$|\d)|\d+$", text) if word])
     every = set.intersection(*map(set, plain)) if plain else set()
     arms = Counter("_".join(word for word in words if word not in every) for words in plain)
-    if 1 < len(arms) <= MOST_ARMS and all(arms) and (len(arms) < len(runs) or len(runs) == 2):
+    if 1 < len(arms) <= MOST_COMPARED and all(arms) and (len(arms) < len(runs) or len(runs) == 2):
         yield [*arms]
 
 
