@@ -78,8 +78,9 @@ class ByKind:
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
         """Return the JSON Schema of the union of all models."""
-        union = Annotated[Union[self.models()], Field(discriminator="kind")]  # noqa: UP007
-        return handler(TypeAdapter(union).core_schema)
+        models: Any = Union[self.models()]  # noqa: UP007
+        union: TypeAdapter[Any] = TypeAdapter(Annotated[models, Field(discriminator="kind")])
+        return handler(union.core_schema)
 
     def _read(self, value: Any) -> BaseModel:
         if isinstance(value, BaseModel):

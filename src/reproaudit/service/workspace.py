@@ -174,8 +174,15 @@ class Workspace:
         """
         from reproaudit.service.new import draft
 
-        given = {"claims_file": claims, "results": results, "force": force}
-        return draft(slug, self.audits or Path("audits"), card, checklist, **given)
+        return draft(
+            slug,
+            self.audits or Path("audits"),
+            card,
+            checklist,
+            claims_file=claims,
+            results=results,
+            force=force,
+        )
 
     def files_to_review(self, paper: PaperLike) -> tuple[Path, Path, builtins.list[Path]]:
         """Return the audit, its review file, and the copies that were made of these."""
