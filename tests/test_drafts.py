@@ -255,3 +255,21 @@ def test_results_without_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run_command(command) == 2
     assert f"{results}: found no number of a run" in capsys.readouterr().err
     assert not (tmp_path / "mine").exists()
+
+
+def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "table.csv"
+    rows = [
+        f"m{arm},{seed},{arm + seed / 100},{arm - seed / 100},{0.1 * arm + seed / 1000}"
+        for arm in range(6)
+        for seed in range(5)
+    ]
+    names = [f"method {letter}" for letter in "abcdef"]
+    lines = [row.replace(row[:2], names[int(row[1])], 1) for row in rows]
+    results.write_text("\n".join(["method,seed,accuracy,score,epochs", *lines]))
+    audit, data = drafted(tmp_path, "--from", str(results), slug="x2031")
+    assert len(data["claims"]) == len(names) - 1
+    assert "also measured, and in no claim: score, epochs" in capsys.readouterr().out
+    assert len(outcomes_of(audit, results, capsys)) == len(data["claims"])

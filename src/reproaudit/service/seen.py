@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 
 from reproaudit.audit.card import Card
-from reproaudit.audit.draft import TODO, Results, draft_claims
+from reproaudit.audit.draft import MOST_IN_FULL, TODO, Results, draft_claims
 from reproaudit.audit.loading import read_audit
 from reproaudit.errors import AuditError, UsageError
 from reproaudit.files import scratch_folder
@@ -31,9 +31,8 @@ from reproaudit.logs.names import (
 )
 from reproaudit.service.judge import judge_logs
 
-MOST_COMPARED = 12
-MOST_MEASUREMENTS = 6
-"""Names that a draft makes claims of."""
+MOST_COMPARED = MOST_IN_FULL + 1
+"""Arms that a draft makes claims of."""
 EVERYTHING = Asked(wanted=frozenset({"*"}))
 _SLUG = "results"
 
@@ -42,7 +41,8 @@ _OTHERS = re.compile(r"(?i)base|control|reference|vanilla|sgd|random|checkpoint|
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
 _ARM_KEYS = ("arm", "method", "algorithm", "algo", "agent", "variant", "condition", "model")
 _BOOKKEEPING = re.compile(
-    r"(?i)(^|[_./])(time|seconds|runtime|duration|epoch|step|iteration|lr|learning_rate|memory)\b"
+    r"(?i)(^|[_./])(time|timestamp|seconds|runtime|duration|epochs?|steps?|iterations?|lr|"
+    r"learning_rate|memory)\b"
 )
 
 
@@ -163,7 +163,7 @@ def _in_names(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
         plain.append([word for word in re.split(r"[/\s.\-]+|_(?=$|\d)|\d+$", text) if word])
     every = set.intersection(*map(set, plain)) if plain else set()
     arms = Counter("_".join(word for word in words if word not in every) for words in plain)
-    if 1 < len(arms) <= MOST_COMPARED and all(arms) and (len(arms) < len(runs) or len(runs) == 2):
+    if 1 < len(arms) <= MOST_COMPARED and all(arms) and min(arms.values()) > 1:
         yield [*arms]
 
 
@@ -172,7 +172,8 @@ def _results(
 ) -> Results:
     """Return results with the names that an audit may have, and what these are called in files."""
     named = _named(arms)
-    measured = _named([tag for tag in tags if not _BOOKKEEPING.search(tag)][:MOST_MEASUREMENTS])
+    most = max(1, MOST_IN_FULL // max(1, len(named) - 1))
+    measured = _named([tag for tag in tags if not _BOOKKEEPING.search(tag)][:most])
     method = _method([*named], slug) if named else ""
     called = {
         "arms": {name: arm for name, arm in named.items() if name != arm.lower()},
