@@ -20,11 +20,10 @@ from reproaudit.audit.model import Audit, Source
 from reproaudit.audit.review import version_of
 from reproaudit.audit.schema import audit_schema, short_schema
 from reproaudit.audit.seeds import rule
-from reproaudit.audit.short.checks import KINDS
 from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, lines_of, page
 from reproaudit.audit.short.refusals import NEW_NAMES
 from reproaudit.audit.short.upgrade import in_order, upgraded
-from reproaudit.checks import Beats, Check
+from reproaudit.checks import KINDS, Beats, Check
 from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parents[1]

@@ -33,6 +33,15 @@ def without_numbers(line: str) -> str:
     return re.sub(r"\d[\d.,]*", "#", line)
 
 
+KEPT = re.compile('{card: |title: "|authors: |card_read: ')
+"""What of a draft stands in the finished audit as well."""
+
+
+def without_words(line: str) -> str:
+    """A variable without what a reader says of it."""
+    return line.partition(", says: ")[0]
+
+
 def without_layout(text: str) -> str:
     """What is nested in a file is flush left on the page, with other blank lines."""
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
@@ -50,7 +59,7 @@ def test_every_command_does_what_is_shown(
     tutorial = shutil.copytree(DOCS / "tutorial", tmp_path / "docs" / "tutorial")
     audit = tutorial / "soudry2018.yaml"
     written = audit.read_text(encoding="utf-8")
-    fewer = written.replace("value: 100000\n", "value: 25000\n")  # three million steps take long
+    fewer = written.replace("{steps: 100000}", "{steps: 25000}")  # three million steps take long
     assert fewer != written
     audit.write_text(fewer, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -69,9 +78,9 @@ def test_every_command_does_what_is_shown(
     assert ran >= 9
     drafted = (tmp_path / "my-audits" / "soudry2018.yaml").read_text(encoding="utf-8")
     finished = (DOCS / "tutorial" / "soudry2018.yaml").read_text(encoding="utf-8")
-    kept = [line for line in drafted.splitlines() if re.search('card: {|title: "|authors: ', line)]
-    assert len(kept) == 11
-    assert_in_order(kept, finished.splitlines())
+    kept = [without_words(line) for line in drafted.splitlines() if KEPT.search(line)]
+    assert len(kept) == 12
+    assert_in_order(kept, [without_words(line) for line in finished.splitlines()])
 
 
 @pytest.mark.parametrize(("language", "file"), [("yaml", "soudry2018.yaml"),

@@ -4,9 +4,12 @@ It is imported when the command line is started and not before: a process that h
 module anew, and needs none of that.
 """
 
+import gc
+
 
 def start() -> None:
     """Runs the program."""
+    gc.set_threshold(50_000)  # what is imported stays: to look through it time and again is lost
     from reproaudit.cli import main
 
     main()

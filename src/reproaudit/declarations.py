@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import (
     BaseModel,
@@ -24,9 +25,11 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
+from pydantic_core import PydanticKnownError, core_schema
 
 from reproaudit.lazy import FloatArray, np
 
@@ -48,6 +51,50 @@ class OneComplaint:
             "custom_error_message": "expected {expected}",
             "custom_error_context": {"expected": self.expected},
         }
+
+
+class ByKind:
+    """Takes a mapping for the model that its field `kind` names.
+
+    pydantic's own union builds every model before it reads a value. Here a model is built when a
+    file first has its kind, so that `reproaudit check` starts sooner.
+
+    Attributes:
+        names: the kinds.
+        model_of: returns the model of a kind.
+    """
+
+    def __init__(self, names: Iterable[str], model_of: Callable[[str], type[BaseModel]]) -> None:
+        self.names = tuple(names)
+        self.model_of = model_of
+
+    def models(self) -> tuple[type[BaseModel], ...]:
+        """Return the models of all kinds."""
+        return tuple(map(self.model_of, self.names))
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Return the schema that asks the kind's own model."""
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        """Return the JSON Schema of the union of all models."""
+        models: Any = Union[self.models()]  # noqa: UP007
+        union: TypeAdapter[Any] = TypeAdapter(Annotated[models, Field(discriminator="kind")])
+        return handler(union.core_schema)
+
+    def _read(self, value: Any) -> BaseModel:
+        if isinstance(value, BaseModel):
+            return value
+        if not isinstance(value, dict):
+            raise PydanticKnownError("dict_type")
+        if "kind" not in value:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
+        kind = value["kind"]
+        if kind not in self.names:
+            expected = ", ".join(f"'{name}'" for name in self.names)
+            context = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": expected}
+            raise PydanticKnownError("union_tag_invalid", context)
+        return self.model_of(kind).model_validate_json(json.dumps(value))
 
 
 Coordinate = Annotated[int | float | str, OneComplaint("a number or text")]

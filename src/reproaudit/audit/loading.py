@@ -18,7 +18,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -27,10 +27,12 @@ from reproaudit.audit import SHORT_FILE
 from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit
-from reproaudit.audit.review import Reviews
 from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
-from reproaudit.declarations import description_of
+from reproaudit.declarations import ByKind, description_of
 from reproaudit.errors import SpecError, closest, did_you_mean
+
+if TYPE_CHECKING:  # most audits that are checked have no reviews
+    from reproaudit.audit.review import Reviews
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -91,6 +93,8 @@ def read_reviews(
         audit: the audit that it is held against, if there is one.
         text: what it holds, if it is not to be read.
     """
+    from reproaudit.audit.review import Reviews
+
     if text is None and not path.exists():
         return Reviews(), []
 
@@ -279,7 +283,8 @@ def _members(annotation: Any) -> list[Any]:
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if origin is Annotated:
-        return _members(arguments[0])
+        by_kind = [entry for entry in arguments[1:] if isinstance(entry, ByKind)]
+        return [*by_kind[0].models()] if by_kind else _members(arguments[0])
     if origin in (Union, types.UnionType):
         return [member for argument in arguments for member in _members(argument)]
     return [annotation]

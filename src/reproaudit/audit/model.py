@@ -8,8 +8,6 @@ A model checks one node of the file. `reproaudit.audit.rules` checks what spans 
 example that a claim's measurement is declared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from datetime import date
 from enum import StrEnum
@@ -596,30 +594,6 @@ class Stage(StrictModel):
     for each stage."""
 
 
-class ExperimentSpec(StrictModel):
-    """An experiment: its settings beside the shared ones, and its measurements."""
-
-    title: Text
-    """A few words that say what is run."""
-    settings: dict[Name, Setting] = Field(default_factory=dict)
-    """The experiment's own settings by name. One with the name of a shared setting replaces it."""
-    measures: tuple[Name, ...] | None = None
-    """Names of the shared measurements (the audit's own `measurements`) that this experiment
-    makes. All of them if left out; `[]` for none."""
-    measurements: dict[Name, Declaration] = Field(default_factory=dict)
-    """Measurements of this experiment alone, by name. One with the name of a shared measurement
-    replaces it."""
-    runs: RunCounts | None = None
-    """The experiment's own numbers of runs."""
-    training_loss: Name | None = None
-    """The series that shows how far a run trained, if it is not the audit's own."""
-    length: Name | None = None
-    """The setting that is the length of training, if it is not the audit's own."""
-    stages: tuple[Stage, ...] = ()
-    """The stages that the training is divided into, in order, for the pictures; left out where
-    training is not divided. Together they are all of the training."""
-
-
 MOST_RUNS = 10_000
 """Runs of one arm, as many as ``--seeds`` may name."""
 
@@ -642,6 +616,30 @@ class RunCounts(StrictModel):
         if tier == "quick":
             return self.quick
         return self.paper if own else self.arms
+
+
+class ExperimentSpec(StrictModel):
+    """An experiment: its settings beside the shared ones, and its measurements."""
+
+    title: Text
+    """A few words that say what is run."""
+    settings: dict[Name, Setting] = Field(default_factory=dict)
+    """The experiment's own settings by name. One with the name of a shared setting replaces it."""
+    measures: tuple[Name, ...] | None = None
+    """Names of the shared measurements (the audit's own `measurements`) that this experiment
+    makes. All of them if left out; `[]` for none."""
+    measurements: dict[Name, Declaration] = Field(default_factory=dict)
+    """Measurements of this experiment alone, by name. One with the name of a shared measurement
+    replaces it."""
+    runs: RunCounts | None = None
+    """The experiment's own numbers of runs."""
+    training_loss: Name | None = None
+    """The series that shows how far a run trained, if it is not the audit's own."""
+    length: Name | None = None
+    """The setting that is the length of training, if it is not the audit's own."""
+    stages: tuple[Stage, ...] = ()
+    """The stages that the training is divided into, in order, for the pictures; left out where
+    training is not divided. Together they are all of the training."""
 
 
 class Audit(StrictModel):
@@ -691,7 +689,7 @@ class Audit(StrictModel):
         """The word from which, with its rules, the paper tier's seeds follow; empty for none."""
         return self._salt
 
-    def salted(self, word: str) -> Audit:
+    def salted(self, word: str) -> Self:
         """Return this audit with other seeds at the paper tier, which follow from a word, too."""
         copy = self.model_copy()
         copy._salt = word

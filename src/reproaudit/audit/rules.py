@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reproaudit.audit.arms import (
     MOST_TOGETHER,
@@ -26,7 +26,6 @@ from reproaudit.audit.arms import (
 )
 from reproaudit.audit.faults import Loc, Violation, shown
 from reproaudit.audit.model import GUESSES, Audit, Claim, Setting, TierName
-from reproaudit.audit.review import Reviews, version_of
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check, located_quantities
 from reproaudit.declarations import (
@@ -39,6 +38,9 @@ from reproaudit.declarations import (
     placement,
 )
 from reproaudit.stats.binomial import FEWEST_RUNS
+
+if TYPE_CHECKING:  # most audits that are checked have no reviews
+    from reproaudit.audit.review import Reviews
 
 JUDGED: tuple[TierName, ...] = ("quick", "paper")
 """The tiers that are judged; smoke only shows that an experiment runs."""
@@ -821,6 +823,8 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
 
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
     """Yield what reviews say that does not fit the audit, with the place in their file."""
+    from reproaudit.audit.review import version_of
+
     for variable, decisions in reviews.variables.items():
         reviewers = [review.reviewer for review in decisions]
         yield from _again(("variables", variable), reviewers, "reviewer")

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, get_args
 
-from pydantic import Field
-
 from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.beats import Beats
 from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
@@ -41,9 +39,11 @@ from reproaudit.checks.scales_like import ScalesLike
 from reproaudit.checks.separates import Separates
 from reproaudit.checks.shown import Drawing, Form, Names, Number, read_noun
 from reproaudit.checks.stages import Stages
+from reproaudit.declarations import ByKind
 
 __all__ = [
     "BOUND",
+    "KINDS",
     "NUMBERS",
     "QUANTITY",
     "Begins",
@@ -72,7 +72,7 @@ __all__ = [
     "read_noun",
 ]
 
-Check = Annotated[
+_AnyKind = (
     Aligns
     | Beats
     | Concentrates
@@ -83,12 +83,18 @@ Check = Annotated[
     | Reaches
     | ScalesLike
     | Separates
-    | Stages,
-    Field(discriminator="kind"),
-]
+    | Stages
+)
+
+KINDS: Mapping[str, type[Kind]] = {
+    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(_AnyKind)
+}
+"""The kinds of check by name."""
+
+Check = Annotated[_AnyKind, ByKind(KINDS, KINDS.__getitem__)]
 """Any kind of check; its field `kind` says which. A new kind is named here."""
 
 NUMBERS: Mapping[str, Number] = {
-    number.name: number for kind in get_args(get_args(Check)[0]) for number in kind.made
+    number.name: number for kind in KINDS.values() for number in kind.made
 }
 """Every number that a kind may make, by its name, which no other has."""

@@ -1,7 +1,5 @@
 """A direction is learned, or an order."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """One quantity is smaller than another."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """A share gathers in one place."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, Self
 

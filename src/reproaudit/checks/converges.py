@@ -1,7 +1,5 @@
 """A loss falls, and comes to rest or goes to zero."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

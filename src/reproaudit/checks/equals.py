@@ -1,7 +1,5 @@
 """A quantity equals a number or another quantity."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, Self
 

@@ -1,7 +1,5 @@
 """A quantity runs along a curve."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 

@@ -1,7 +1,5 @@
 """A quantity grows by a law of time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Literal, Self

@@ -1,7 +1,5 @@
 """A quantity ends on one side of a bound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Self

@@ -1,7 +1,5 @@
 """A quantity is a power of a size."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal, Self
 

@@ -1,7 +1,5 @@
 """What could not be told apart at the start is told apart at the end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

@@ -96,20 +96,36 @@ def new(
     checklist: Annotated[
         Path | None, Option(help="The authors' NeurIPS paper checklist, checklist.tex.")
     ] = None,
+    claims: Annotated[
+        Path | None, Option(help="A list of claims: JSON, or a line of text for each.")
+    ] = None,
+    results: Annotated[
+        list[Path] | None, Option("--from", help="Results to judge: what judge reads.")
+    ] = None,
     out: Annotated[Path, Option(help="The folder of audits to write to.")] = Path("audits"),
     force: Annotated[bool, Option("--force", help="Write over files that exist.")] = False,
     as_json: options.Json = False,
 ) -> int:
-    """Draft an audit and an experiment, from a reproducibility card, a checklist or nothing.
+    """Draft an audit, from what is known of a paper.
 
-    What is left open is marked TODO.
+    What is left open is marked TODO. With --claims or --from the audit judges results that were
+    made elsewhere; without, an experiment is drafted as well, SLUG.py.
     """
-    drafted = open_workspace(out).new(slug, card=card, checklist=checklist, force=force)
+    drafted = open_workspace(out).new(
+        slug,
+        card=card,
+        checklist=checklist,
+        claims=claims,
+        results=results or (),
+        force=force,
+    )
     if not as_json:
         for remark in drafted.remarks:
             say(remark, style="yellow")
     lines = [f"wrote {file}" for file in drafted.files]
     lines.append(f"{drafted.todo} TODOs. List them with: reproaudit check {drafted.files[0]}")
+    if results:
+        lines.append(f"then: reproaudit judge {drafted.files[0]} {' '.join(map(str, results))}")
     present(drafted.data, lines, as_json)
     return 0
 

@@ -45,8 +45,15 @@ def columns() -> int:
 
 
 def say(text: str, *, stderr: bool = False, style: str = "") -> None:
-    """Print a message of one or more lines, with control characters shown, not obeyed."""
-    terminal(stderr=stderr).print(printable(text), style=style, soft_wrap=True)
+    """Print a message of one or more lines, with control characters shown, not obeyed.
+
+    What has no colour is written without rich, which takes a good part of a short command's time.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    if style and (stream.isatty() or "FORCE_COLOR" in os.environ):
+        terminal(stderr=stderr).print(printable(text), style=style, soft_wrap=True)
+    else:
+        stream.write(printable(text) + "\n")
 
 
 def present(

@@ -12,10 +12,8 @@ from reproaudit.audit.catalog import Catalog, Entry, audits_in, entry_of
 from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Place, Violation
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
-from reproaudit.audit.plan import plan
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError
-from reproaudit.scorecard.history import read_lines
 from reproaudit.service.permission import Permission
 
 
@@ -109,8 +107,16 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
         read_audit(file, more=partial(module_misfits, entry)) if run else read_audit(file)
     )
     yield from faults
-    yield from read_reviews(file.with_suffix(REVIEW_FILE), audit)[1]
-    log = entry.results_file
+    reviews = file.with_suffix(REVIEW_FILE)
+    if reviews.exists():
+        yield from read_reviews(reviews, audit)[1]
+    if entry.results_file.exists():
+        yield from _faults_of_log(entry.results_file)
+
+
+def _faults_of_log(log: Path) -> Iterator[Fault]:
+    from reproaudit.scorecard.history import read_lines
+
     for line, what in read_lines(log)[1]:
         yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
 
@@ -160,6 +166,8 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
 
 def _tried(audit: Audit, name: str) -> Iterator[tuple[Loc, dict[str, SettingValue]]]:
     """Yields the settings of every run of an experiment, and of every alternative."""
+    from reproaudit.audit.plan import plan
+
     for tier in TIERS:
         for _, batch in plan(audit, tier):
             if batch.experiment == name:

@@ -163,15 +163,27 @@ class Workspace:
         *,
         card: Path | None = None,
         checklist: Path | None = None,
+        claims: Path | None = None,
+        results: Sequence[Path] = (),
         force: bool = False,
     ) -> Draft:
-        """Draft an audit and its module in the folder of audits, ``audits`` if none is named.
+        """Draft an audit, with a module or for results, in the folder of audits.
+
+        That is ``audits`` if none is named.
 
         Arguments and errors are those of `reproaudit.service.new.draft`.
         """
         from reproaudit.service.new import draft
 
-        return draft(slug, self.audits or Path("audits"), card, checklist, force=force)
+        return draft(
+            slug,
+            self.audits or Path("audits"),
+            card,
+            checklist,
+            claims_file=claims,
+            results=results,
+            force=force,
+        )
 
     def plan(self, paper: PaperLike, tier: TierName | None = None) -> Plan:
         """Return what will decide each claim and what must run; errors are as of `plan_audit`."""

@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Sequence
 from functools import cache
-from statistics import median
 
 from reproaudit.stats.binomial import Decision
 
@@ -42,6 +41,8 @@ def mean_interval(values: Sequence[float], log: bool = False) -> tuple[float, fl
 
 def without_farthest(values: Sequence[float], count: int) -> list[float]:
     """Return numbers without so many that lie farthest from their median, in their order."""
+    from statistics import median  # with it come Fraction, Decimal and random numbers
+
     middle = median(values)
     farthest = sorted(range(len(values)), key=lambda place: -abs(values[place] - middle))[:count]
     return [value for place, value in enumerate(values) if place not in farthest]

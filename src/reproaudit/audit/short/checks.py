@@ -6,18 +6,18 @@ the name of one of the audit's `bounds`, and the source of a check is that of al
 have none of their own.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
+from functools import cache
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import Discriminator, Field, Tag, create_model
 from pydantic.fields import FieldInfo
 
 from reproaudit import checks, declarations
-from reproaudit.checks import Check, Kind, Provenance
+from reproaudit.checks import KINDS, Kind, Provenance
 from reproaudit.declarations import (
+    ByKind,
     Coordinate,
     Name,
     ObservedAt,
@@ -329,15 +329,10 @@ def _short_field(field: str, info: FieldInfo, *, optional: bool) -> Any:
     return form, Field()
 
 
-KINDS: dict[str, type[Kind]] = {
-    get_args(one.model_fields["kind"].annotation)[0]: one for one in get_args(get_args(Check)[0])
-}
-"""The kinds of check by name."""
+@cache
+def short_kind(name: str) -> type[StrictModel]:
+    """Return the short form of the kind of this name."""
+    return short_model(KINDS[name])
 
-if TYPE_CHECKING:
-    AnyCheck = Any
-else:
-    AnyCheck = Annotated[
-        Union[tuple(map(short_model, KINDS.values()))],  # noqa: UP007
-        Field(discriminator="kind"),
-    ]
+
+AnyCheck = Annotated[Any, ByKind(KINDS, short_kind)]

@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import Loc, Place, Violation
-from reproaudit.audit.short.checks import KINDS
 from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.fields import (
@@ -33,7 +32,7 @@ from reproaudit.audit.short.names import Names
 from reproaudit.audit.short.nodes import Node, placed, plain, renamed
 from reproaudit.audit.short.refusals import short_words
 from reproaudit.audit.short.settings import Settings, scaled, settings_of
-from reproaudit.checks import Kind
+from reproaudit.checks import KINDS, Kind
 
 ALONE = frozenset(
     (name,) for name in ("claims", "our_questions", "findings", "not_audited", "variables")

@@ -4,8 +4,6 @@ They check one node at a time. `reproaudit.audit.short.expansion` makes of the f
 `reproaudit.audit.model` describes; what these models leave to that model, it checks there.
 """
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Annotated, Any, Literal
 

@@ -16,7 +16,8 @@ from typing import Any
 import yaml
 
 from reproaudit.audit.short import forms
-from reproaudit.audit.short.checks import KINDS, Bound, Quantity, short_model
+from reproaudit.audit.short.checks import Bound, Quantity, short_kind
+from reproaudit.checks import KINDS
 from reproaudit.declarations import StrictModel, description_of
 from reproaudit.errors import UsageError, did_you_mean
 
@@ -64,7 +65,7 @@ def entry(name: str) -> Entry:
     known = (*PARTS, *KINDS)
     if name not in known:
         raise UsageError(f"no part of an audit is called '{name}'. {did_you_mean(name, known)}")
-    model = PARTS[name][0] if name in PARTS else short_model(KINDS[name])
+    model = PARTS[name][0] if name in PARTS else short_kind(name)
     fields = tuple(
         (info.alias or field, info.is_required(), " ".join(description_of(model, field).split()))
         for field, info in model.model_fields.items()

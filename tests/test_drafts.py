@@ -1,0 +1,275 @@
+"""A draft of claims or of results, filled in, is an audit by which `judge` answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reproaudit.audit.card import Card
+from reproaudit.audit.draft import Results, draft_claims
+from reproaudit.audit.loading import read_audit
+from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
+from reproaudit.cli import run_command
+from reproaudit.errors import CardError
+
+pytestmark = pytest.mark.usefixtures("measured_here")
+
+TODAY = date(2026, 11, 20)
+CLAIMS = """# What they say
+
+- MaxRL reaches a higher pass at 8 than REINFORCE.
+* MaxRL improves on the checkpoint that it starts from.
+3. Pass at 8 is at least 0.3, whatever the seed.
+"""
+FILLED = (("higher: TODO", "higher: true"), ("from: TODO", "from: paper"),
+          ("at_least: TODO", "at_least: 0.5"), ("TODO", "Written by a person."))  # fmt: skip
+
+SCORES = {
+    "maxrl": [0.42, 0.40, 0.43, 0.39, 0.41],
+    "reinforce": [0.34, 0.31, 0.33, 0.32, 0.35],
+    "checkpoint": [0.40, 0.41, 0.39, 0.40, 0.38],
+}
+
+
+def filled(text: str) -> str:
+    head, marker, rest = text.partition("schema_version")
+    for left_open, written in FILLED:
+        rest = rest.replace(left_open, written)
+    return head + marker + rest
+
+
+def drafted(folder: Path, *arguments: str, slug: str = "maxrl2026") -> tuple[Path, dict[str, Any]]:
+    assert run_command(["new", slug, *arguments, "--out", str(folder)]) == 0
+    file = folder / f"{slug}.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 50
+    data = yaml.safe_load(text)
+    assert isinstance(data, dict)
+    return file, data
+
+
+def outcomes_of(audit: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    audit.write_text(filled(audit.read_text(encoding="utf-8")), encoding="utf-8")
+    assert [fault for fault in read_audit(audit)[1] if fault.severity == "error"] == []
+    capsys.readouterr()
+    assert run_command(["judge", str(audit), str(results), "--json"]) == 0
+    claims = json.loads(capsys.readouterr().out)["claims"]
+    return {claim["id"].partition(".")[2]: claim["outcome"] for claim in claims}
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+def test_claims_are_drafted_in_the_order_of_their_file(tmp_path: Path) -> None:
+    claims = tmp_path / "claims.txt"
+    claims.write_text(CLAIMS)
+    file, data = drafted(tmp_path, "--claims", str(claims))
+    assert [*data["claims"]] == ["maxrl-reaches-higher-pass", "maxrl-improves-checkpoint-starts",
+                                 "pass-8-least-0"]  # fmt: skip
+    checks = [claim["holds_if"][0] for claim in data["claims"].values()]
+    assert [check["kind"] for check in checks] == ["beats", "beats", "reaches"]
+    assert [check.get("higher") for check in checks] == [True, "TODO", None]
+    assert not file.with_suffix(".py").exists()
+    assert (tmp_path / "schema.json").exists()
+    assert {fault.rule for fault in read_audit(file)[1]} == {"RA058", "RA153"}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        ["One is more than two."],
+        [{"says": "One is more than two.", "at": "Table 1"}],
+        {"claims": [{"claim": "One is more than two.", "section": 4}]},
+        {"one": "One is more than two."},
+        {"one": {"statement": "One is more than two."}},
+    ],
+)
+def test_claims_in_json(tmp_path: Path, claims: object) -> None:
+    file = tmp_path / "claims.json"
+    file.write_text(json.dumps(claims))
+    (claim,) = read_claims(file)
+    assert claim.says == "One is more than two."
+    _, data = drafted(tmp_path, "--claims", str(file))
+    assert [*data["claims"]] == [claim.name or "one-more-two"]
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, MOST_CLAIMS])
+def test_a_draft_has_at_most_fifty_lines(tmp_path: Path, count: int) -> None:
+    claims = tmp_path / "claims.txt"
+    claims.write_text("The loss is small.\n" * count)
+    file, data = drafted(tmp_path, "--claims", str(claims))
+    assert len(data["claims"]) == count
+    text = filled(file.read_text()).replace("value: Written by a person.", "value: loss")
+    _, faults = read_audit(file, text)
+    rules = {fault.rule for fault in faults if "method" not in fault.path}
+    assert rules == set(), "\n".join(map(str, faults))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("# only a heading\n", "found no claim"),
+        ("[]", "found no claim"),
+        ("[1]", "claim 1: found no text"),
+        ('[{"at": "Table 1"}]', "claim 1: found no text"),
+        ("[", "found no JSON"),
+        ("x\n" * (MOST_CLAIMS + 1), f"expected at most {MOST_CLAIMS}"),
+        ("x\x1b", "U+001B"),
+    ],
+)
+def test_what_is_no_list_of_claims(
+    tmp_path: Path, text: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "claims"
+    file.write_text(text)
+    assert run_command(["new", "p", "--claims", str(file), "--out", str(tmp_path / "mine")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(str(file))
+    assert says in error
+    assert not (tmp_path / "mine").exists()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.text(max_size=200) | st.lists(st.text(max_size=40), max_size=9).map(json.dumps))
+def test_any_text_is_claims_or_one_clear_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "claims.txt"
+    file.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
+    refusal = ""
+    claims: tuple[StatedClaim, ...] = ()
+    try:
+        claims = read_claims(file)
+    except CardError as refused:
+        refusal = str(refused)
+    assert bool(claims) is not bool(refusal)
+    assert "\n" not in refusal
+    draft = draft_claims("p", Card(), TODAY, claims or (StatedClaim("x"),), Results())
+    faults = read_audit("p.yaml", draft)[1]
+    assert {fault.rule for fault in faults} <= {"RA058", "RA153"}, "\n".join(map(str, faults))
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+def nested(folder: Path) -> Path:
+    rows = [
+        {"seed": seed, **{arm: {"pass_8": scores[seed]} for arm, scores in SCORES.items()}}
+        for seed in range(5)
+    ]
+    file = folder / "results.json"
+    file.write_text(json.dumps({"model": "small-lm", "seeds": 5, "per_seed": rows}))
+    return file
+
+
+def lists(folder: Path) -> Path:
+    file = folder / "lists.json"
+    seeds = {"seeds": [*range(5)]}
+    file.write_text(json.dumps({arm: {"pass_8": s, **seeds} for arm, s in SCORES.items()}))
+    return file
+
+
+def table(folder: Path) -> Path:
+    file = folder / "table.csv"
+    rows = [f"{arm},{seed},{s}" for arm, scores in SCORES.items() for seed, s in enumerate(scores)]
+    file.write_text("\n".join(["method,seed,pass_8", *rows]))
+    return file
+
+
+def files(folder: Path) -> Path:
+    logs = folder / "logs"
+    logs.mkdir()
+    for arm, scores in SCORES.items():
+        for seed, score in enumerate(scores):
+            rows = [
+                f"{step},{score * step / 90 + seed * step / 1e6:.6f}" for step in range(0, 100, 10)
+            ]
+            (logs / f"{arm}-seed_{seed}.csv").write_text("\n".join(["step,eval/pass@8", *rows]))
+    return logs
+
+
+@pytest.mark.parametrize("written", [nested, lists, table, files])
+def test_results_are_judged_by_their_own_draft(
+    tmp_path: Path, written: Callable[[Path], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = written(tmp_path)
+    audit, data = drafted(tmp_path, "--from", str(results))
+    assert data["method"] == "maxrl"
+    assert f"then: reproaudit judge {audit} {results}" in capsys.readouterr().out
+    arms = {claim["holds_if"][0]["arm"] for claim in data["claims"].values()}
+    assert arms == {"reinforce", "checkpoint"}
+    outcomes = outcomes_of(audit, results, capsys)
+    by_arm = {name.rpartition("-")[2]: outcome for name, outcome in outcomes.items()}
+    assert by_arm == {"reinforce": "supported", "checkpoint": "undecided"}
+
+
+def test_claims_find_their_measurement_and_arm_in_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claims = tmp_path / "claims.txt"
+    claims.write_text(CLAIMS)
+    results = nested(tmp_path)
+    audit, data = drafted(tmp_path, "--claims", str(claims), "--from", str(results))
+    checks = [claim["holds_if"][0] for claim in data["claims"].values()]
+    assert [check.get("arm") for check in checks] == ["reinforce", "checkpoint", None]
+    assert {check["value"] for check in checks} == {"pass_8"}
+    outcomes = outcomes_of(audit, results, capsys)
+    assert [*outcomes.values()][:2] == ["supported", "undecided"]
+
+
+def test_one_arm_alone_is_held_against_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "runs.json"
+    results.write_text(json.dumps([{"seed": n, "final": {"acc": 0.9 + n / 100}} for n in range(5)]))
+    audit, data = drafted(tmp_path, "--from", str(results), slug="x2031")
+    assert "method" not in data
+    (claim,) = data["claims"].values()
+    assert claim["holds_if"] == [
+        {"kind": "reaches", "value": "final_acc", "at_least": "TODO", "from": "TODO"}
+    ]
+    assert len(outcomes_of(audit, results, capsys)) == 1
+
+
+def test_what_judge_will_ask_is_said_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "runs.json"
+    results.write_text(json.dumps({"accuracy": [0.8, 0.81, 0.82]}))
+    drafted(tmp_path, "--from", str(results), slug="x2031")
+    said = capsys.readouterr().out
+    assert re.search(r"judge asks before it reads them: .*found no seed", said)
+
+
+def test_results_without_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "runs.csv"
+    results.write_text("name,note\na,b\n")
+    command = ["new", "p", "--from", str(results), "--out", str(tmp_path / "mine")]
+    assert run_command(command) == 2
+    assert f"{results}: found no number of a run" in capsys.readouterr().err
+    assert not (tmp_path / "mine").exists()
+
+
+def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "table.csv"
+    rows = [
+        f"m{arm},{seed},{arm + seed / 100},{arm - seed / 100},{0.1 * arm + seed / 1000}"
+        for arm in range(6)
+        for seed in range(5)
+    ]
+    names = [f"method {letter}" for letter in "abcdef"]
+    lines = [row.replace(row[:2], names[int(row[1])], 1) for row in rows]
+    results.write_text("\n".join(["method,seed,accuracy,score,epochs", *lines]))
+    audit, data = drafted(tmp_path, "--from", str(results), slug="x2031")
+    assert len(data["claims"]) == len(names) - 1
+    assert "also measured, and in no claim: score, epochs" in capsys.readouterr().out
+    assert len(outcomes_of(audit, results, capsys)) == len(data["claims"])
