@@ -42,6 +42,10 @@ NEVER_IMPORTED = {"courses.py", "measuring.py", "settings.py"}
 LEFT_OUT = {
     "ahn2023": {"ablations.py", "movement.py", *NEVER_IMPORTED},
     "chen2024": {"ablations.py", "compiling.py", "movement.py", *NEVER_IMPORTED},
+    "shumailov2024": {
+        *("ablations.py", "compiling.py", "courses.py"),
+        *("movement.py", "settings.py", "training.py"),
+    },
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
     "wei2022": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "yang2025": NEVER_IMPORTED,
