@@ -57,7 +57,7 @@ def gaussian(settings: Settings, seed: int) -> dict[str, Any]:
 
 def log_variance_rate(size: Array, lost: int) -> Array:
     """Return by what ln σ² changes in a fit on average, if s² is Σ(x − x̄)²/(M − lost)."""
-    return digamma((size - 1) / 2) + np.log(2 / (size - lost))
+    return digamma((size - 1) / 2) + np.log(2 / (size - lost))  # type: ignore[no-any-return]
 
 
 def expected_distance(size: Array, fits: Array, lost: int) -> Array:
@@ -69,7 +69,7 @@ def expected_distance(size: Array, fits: Array, lost: int) -> Array:
     growth = (size - 1) / (size - lost)
     root = np.sqrt(2 / (size - lost)) * np.exp(gammaln(size / 2) - gammaln((size - 1) / 2))
     moved = np.cumsum(growth ** np.arange(fits.max()), axis=1)[:, fits - 1] / size
-    return moved + growth**fits - 2 * root**fits + 1
+    return moved + growth**fits - 2 * root**fits + 1  # type: ignore[no-any-return]
 
 
 def tails(settings: Settings, seed: int) -> dict[str, Any]:
