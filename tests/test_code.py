@@ -419,7 +419,7 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"wei2022"}
+NUMPY_ALONE = {"shumailov2024", "wei2022"}
 """Papers whose module computes without torch."""
 
 
