@@ -591,6 +591,7 @@ class Known:
         limit = tally.estimate.limit
         ends = [end for end in accepted(limit) if math.isfinite(end)]
         self.numbers += [limit.at, limit.target, 1 + limit.at, *ends]
+        self.numbers += [limit.margin, 1 + limit.margin] if limit.margin else []
         away = limit.at - limit.zero
         self.numbers += [limit.zero + away / 2, limit.zero + 2 * away, limit.at**2, limit.at**0.5]
         if not tally.values:

@@ -330,7 +330,7 @@ Head = dict[str, list[list[str]]]
 def _html_head(page: Node) -> Head:
     lead = page.first("section", class_="lead")
     lines = []
-    for item in lead.first("ul", class_="lines").all("li"):
+    for item in (item for side in lead.all("ul", class_="lines") for item in side.all("li")):
         mark = item.first("span").text
         title = item.first("a").text
         lines.append([mark, title, item.text.partition(f"{title}:")[2].strip()])
@@ -620,6 +620,7 @@ def _of_counts(sheet: Sheet, page: Node, text: str) -> Iterator[str]:
         *(
             (where, said, f"{documented.card} of {documented.of} documented")
             for where, said in (("Markdown", text), ("HTML", page.text))
+            if documented.of
         ),
         ("Markdown", text, f"**Earlier results:** {sheet.earlier}."),
         ("HTML", page.text, f"Earlier results: {sheet.earlier}."),
