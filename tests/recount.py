@@ -20,7 +20,7 @@ from scipy.special import bdtr, betaincinv, stdtrit
 
 from printed import numbers_in
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
-from reproaudit.audit.model import Audit, Claim
+from reproaudit.audit.model import Audit, Claim, Setting
 from reproaudit.audit.plan import batch_of
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Censored, Kind, Limit, Side, Void
@@ -453,7 +453,7 @@ class Sheet:
         if planned.varied is not None:
             name, value = planned.varied
             text = value_text(value)
-            yield settings[name].phrases.get(text.replace(" ", "_"), text)
+            yield _phrase(settings[name], text)
             yield from (
                 other.words
                 for other in settings[name].readings
@@ -463,7 +463,7 @@ class Sheet:
             yield from ("as run", "settings as run")
             for name in claim.readings:
                 text = value_text(settings[name].at(self.tier))
-                yield settings[name].phrases.get(text.replace(" ", "_"), text)
+                yield _phrase(settings[name], text)
         else:
             arm = self.audit.arms.get(planned.name)
             yield arm.words if arm is not None and arm.words else planned.name.replace("_", " ")
@@ -591,6 +591,7 @@ class Known:
         limit = tally.estimate.limit
         ends = [end for end in accepted(limit) if math.isfinite(end)]
         self.numbers += [limit.at, limit.target, 1 + limit.at, *ends]
+        self.numbers += [limit.margin, 1 + limit.margin] if limit.margin else []
         away = limit.at - limit.zero
         self.numbers += [limit.zero + away / 2, limit.zero + 2 * away, limit.at**2, limit.at**0.5]
         if not tally.values:
@@ -609,3 +610,9 @@ class Known:
         self.pairs |= {(count, len(arm.runs)) for count in voids.values()}
         self.numbers += [len(arm.runs) - valid, len(arm.runs)]
         self.numbers += [*(arm.trained or ())]
+
+
+def _phrase(setting: Setting, text: str) -> str:
+    """What a page calls a value, whose words may be joined in the phrases' keys."""
+    found = {key.replace("_", " "): words for key, words in setting.phrases.items()}
+    return found.get(text.replace("_", " "), text)

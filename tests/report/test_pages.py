@@ -17,7 +17,7 @@ from miniatures import aligns, audit_data, claim, setting
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.checks import NUMBERS, Kind, Limit, Number, Provenance, Side
 from reproaudit.cli.options import exit_code
-from reproaudit.formats.names import Namer
+from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
@@ -289,6 +289,13 @@ def test_the_other_side_of_a_dispute_is_listed_after_the_paper(
         {Outcome.SUPPORTED: 1},
         {Outcome.NOT_SUPPORTED: 1},
     )
+
+
+@pytest.mark.parametrize("key", ["maximum likelihood", "maximum_likelihood"])
+def test_a_value_of_two_words_has_its_phrase(key: str) -> None:
+    estimator = setting("maximum likelihood", phrases={key: "the variance over M"})
+    audit = make_audit(settings={**audit_data()["settings"], "estimator": estimator})
+    assert value_words(audit.settings["estimator"], "maximum likelihood") == "the variance over M"
 
 
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:

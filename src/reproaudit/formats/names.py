@@ -14,7 +14,8 @@ from reproaudit.formats.verdict import Varied
 def value_words(setting: Setting, value: SettingValue) -> str:
     """Return what a page calls a value of a setting: its phrase, or the value."""
     text = setting_value(value)
-    return setting.phrases.get(text.replace(" ", "_"), text)
+    phrases = {value.replace("_", " "): words for value, words in setting.phrases.items()}
+    return phrases.get(text, text)
 
 
 class Namer:
