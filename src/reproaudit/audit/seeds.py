@@ -114,6 +114,17 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     return digest(data)
 
 
+def rules_of(audit: Audit, tier: TierName) -> dict[str, str]:
+    """Return the rule of each experiment that claims are judged on."""
+    judged = dict.fromkeys(claim.experiment for claim in audit.claims)
+    return {name: rule(audit, name, tier) for name in judged}
+
+
+def whole_rule(audit: Audit, tier: TierName) -> str:
+    """Return the rule of an audit: the digest of all its rules, 64 hexadecimal digits."""
+    return digest(rules_of(audit, tier))
+
+
 def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
     """The other sourced values that the experiment's claims run, by setting."""
     claims = [claim for claim in audit.claims if claim.experiment == experiment]

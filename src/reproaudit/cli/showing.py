@@ -13,7 +13,9 @@ from reproaudit.cli.output import columns, present, say, settings_table, termina
 from reproaudit.errors import UsageError
 
 if TYPE_CHECKING:
+    from reproaudit.audit.catalog import Entry
     from reproaudit.service.judge import Judged
+    from reproaudit.service.workspace import Workspace
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -38,6 +40,33 @@ def list_papers(
         say(f"{slug}: {error}", stderr=True, style="red")
     present(listed.data, list_lines(listed.papers, terminal().width), as_json)
     return next((error.exit_code for error in listed.errors.values()), 0)
+
+
+@app.command()
+def plan(
+    slug: options.PaperOrFile,
+    tier: options.Tier = None,
+    audits: options.Audits = None,
+    store: options.StorePath = Path("runs"),
+    out: options.Out = None,
+    as_json: options.Json = False,
+) -> int:
+    """Show what will decide each claim and what must run, before anything does.
+
+    How many runs must say yes, what must run beside and what it must do, how far the last positive
+    control lay inside the bound, core-minutes by the last records, and the rule's digest. Keep it:
+    reproaudit plan SLUG --json > PLAN.json, beside the results.
+    """
+    workspace = open_workspace(audits, store, out)
+    planned = workspace.plan(_paper(workspace, slug), tier)
+    present(planned.data, planned.lines, as_json)
+    return 0
+
+
+def _paper(workspace: Workspace, named: str) -> Entry:
+    """Return the paper of a slug, or of an audit's file."""
+    path = Path(named)
+    return workspace.entry(path if path.suffix in (".yaml", ".yml") else named)
 
 
 @app.command()
@@ -123,8 +152,7 @@ def judge_measurements(
     docs/measurements.md; --template writes one with empty tables.
     """
     workspace = open_workspace(audits)
-    path = Path(slug)
-    paper = workspace.entry(path if path.suffix in (".yaml", ".yml") else slug)
+    paper = _paper(workspace, slug)
     if logs and measurements is None and template is None:
         judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
         return _present_judged(judged, fail_on, as_json, as_page)

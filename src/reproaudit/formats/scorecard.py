@@ -593,6 +593,17 @@ class Made(StrictModel):
     """Of measurements from elsewhere: what a reader must know of how they were read."""
 
 
+class RuleStanding(StrictModel):
+    """Whether the rule stood before the runs that it judges."""
+
+    rule: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """The digest of the rule, as `plan` prints it."""
+    stood: bool | None
+    """Whether it stood before the runs; null if that is not known."""
+    text: str
+    """The same in words, with what says so."""
+
+
 class Scorecard(StrictModel):
     """A paper's scorecard."""
 
@@ -624,6 +635,8 @@ class Scorecard(StrictModel):
     """How many results came before."""
     origin: Origin | None = None
     """Of measurements that are not ours: whose."""
+    rule: RuleStanding | None = None
+    """Of results that were handed in: whether the rule stood before them."""
     audit: Audit
     """The audit, with the claims that were judged."""
     reviews: Reviews

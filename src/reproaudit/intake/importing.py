@@ -60,6 +60,7 @@ class ImportedLogs:
         measured: the measurements that were made of them.
         head: what their manifest says of all runs.
         horizons: measurement -> the last step that every run has of it.
+        files: what the runs were read from; of an archive, the archive.
         ignored_runs: names of runs that nothing was made of.
         skipped: files that were not read, each with the reason.
         settings: each setting that the audit has, beside what the logs state.
@@ -71,6 +72,7 @@ class ImportedLogs:
     measured: Sequence[MeasuredRuns]
     head: Mapping[str, Any]
     horizons: Mapping[str, int]
+    files: Sequence[Path]
     ignored_runs: Sequence[str]
     skipped: Sequence[str]
     settings: Sequence[Mapping[str, Any]]
@@ -132,6 +134,7 @@ def import_logs(
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
         horizons=_horizons(roles),
+        files=_files(logs, runs),
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
@@ -264,6 +267,14 @@ def _measured(role: _Role) -> MeasuredRuns:
     left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
     return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
+
+
+def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
+    """The files given that hold runs, archives as they are, and those of folders."""
+    folders = [path.resolve() for path in logs if path.is_dir()]
+    read = {file.resolve() for run in runs for file in run.files}
+    below = [file for file in read if any(file.is_relative_to(folder) for folder in folders)]
+    return [*(path for path in logs if path.is_file()), *sorted(below)]
 
 
 def _horizons(roles: Sequence[_Role]) -> dict[str, int]:

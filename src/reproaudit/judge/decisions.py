@@ -53,6 +53,16 @@ def decide(arm: Counted, claim: Claim) -> Decision:
     return all_of([counted, *means])
 
 
+def fewest_yes(claim: Claim, runs: int) -> int | None:
+    """Return how many of so many runs must say yes; None if so few runs never decide by count."""
+    if claim.exact:
+        return runs
+    if runs < FEWEST_RUNS:
+        return None
+    counts = range(runs + 1)
+    return next((n for n in counts if decide_count(n, runs, claim.share) is Decision.MET), None)
+
+
 def missing_runs(arm: Counted, claim: Claim) -> int:
     """Return how many more runs an arm needs before they can decide."""
     others = [len(estimate.groups[1]) for estimate in arm.estimates if estimate.groups is not None]

@@ -10,14 +10,13 @@ from reproaudit.formats.verdict import ClaimAnswer
 MOST_LINES = 60
 """Lines of the page."""
 MOST_NOTES = 10
-"""Remarks on the measurements, and lines of rules and horizons, that it has."""
+"""Remarks on the measurements, and lines of rule and horizons, that it has."""
 
 
-def brief_page(card: Scorecard, rules: Mapping[str, str], horizons: Mapping[str, int]) -> str:
+def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     """Return a judgment as Markdown.
 
     Args:
-        rules: experiment -> the digest of its rule.
         horizons: measurement -> the last step that all runs have.
     """
     head = card.head
@@ -28,7 +27,7 @@ def brief_page(card: Scorecard, rules: Mapping[str, str], horizons: Mapping[str,
     answers = {answer.id: answer for answer in card.claims}
     rows = [row for line in head.claims for row in _rows(line, answers[line.claim])]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]
-    ends = [f"- rule of {name}: `{digest}`" for name, digest in rules.items()]
+    ends = [] if card.rule is None else [f"- rule: `{card.rule.rule}`. {card.rule.text}"]
     ends += [f"- horizon of {name}: {_step(card, name)} {end}" for name, end in horizons.items()]
     room = MOST_LINES - len(lines) - 2 * MOST_NOTES - 2
     if len(rows) > room:

@@ -143,6 +143,8 @@ def _verdict(card: Scorecard, width: int) -> Iterator[str]:
     if card.origin is not None:
         who = f"{card.origin.who} ({card.origin.source})"
         yield from _wrapped(f"Not ours: measured by {who}.", width)
+    if card.rule is not None:
+        yield from _wrapped(card.rule.text, width)
     yield from _wrapped(as_written_words(card), width)
     yield from ("", *_wrapped(" ".join(card.head.verdict), width))
 

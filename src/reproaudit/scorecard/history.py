@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.faults import BROKEN_LOG, REMEDIES
 from reproaudit.audit.model import Audit, Claim
-from reproaudit.audit.seeds import digest, rule
+from reproaudit.audit.seeds import digest, rules_of
 from reproaudit.cell import canonical_settings
 from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
@@ -147,7 +147,7 @@ def history_of(
     }
     begun = None if store is None else _begun(entry, store).get(_key(audit))
     if begun is None:  # whether the audit was committed then, as far as the log can tell
-        same = (_rules(audit), audit.salt)
+        same = (rules_of(audit, "paper"), audit.salt)
         of_rules = [one for one in results if (one.rules, one.salt or "") == same]
         begun = next((one.committed for one in of_rules), None)
     earlier = len(lines) - sum(one.digest == now for one in results)
@@ -211,7 +211,7 @@ def append(
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
         committed=_begun(entry, store).get(_key(audit)),
         salt=audit.salt or None,
-        rules=_rules(audit),
+        rules=rules_of(audit, "paper"),
         code=tuple(sorted({record.code for record in judged})),
         records=len(judged),
         digest=_digest_of(judged),
@@ -263,14 +263,9 @@ def _differ(one: Result, other: Result) -> bool:
     return answers[0] != answers[1]
 
 
-def _rules(audit: Audit) -> dict[str, str]:
-    judged = dict.fromkeys(claim.experiment for claim in audit.claims)
-    return {name: rule(audit, name, "paper") for name in judged}
-
-
 def _key(audit: Audit) -> str:
     """What a run that begins is noted by: the rules, and the word that draws its seeds."""
-    return digest([_rules(audit), audit.salt])
+    return digest([rules_of(audit, "paper"), audit.salt])
 
 
 def _digest_of(records: Iterable[Record]) -> str:

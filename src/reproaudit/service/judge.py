@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reproaudit.audit.model import Audit, TierName, known_tier
+from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.review import Reviews
-from reproaudit.audit.seeds import rule
 from reproaudit.errors import UsageError
 from reproaudit.files import new_folder, write_whole
-from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.scorecard import RuleStanding, Scorecard
 from reproaudit.intake.importing import ImportedLogs, import_logs
 from reproaudit.intake.memory import read_runs
 from reproaudit.intake.reading import Submission, read_submission
@@ -20,6 +19,7 @@ from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.brief import brief_page
 from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
+from reproaudit.scorecard.standing import standing_of
 from reproaudit.service.pages import refresh_register, write_report
 
 
@@ -59,6 +59,7 @@ def judge_elsewhere(
     claims: Sequence[str] | None = None,
     reviews: Reviews | None = None,
     pages: Path | None = None,
+    standing: RuleStanding | None = None,
 ) -> Judged:
     """Judge measurements by the rules of an audit.
 
@@ -66,6 +67,7 @@ def judge_elsewhere(
         measurements: a folder with a manifest, or what was read already.
         claims: ids of the claims to judge; every claim if none.
         pages: the folder of reports; no page is written if None.
+        standing: whether the rule stood before the runs, if somebody looked.
 
     Raises:
         SpecError: listing everything that does not fit the audit.
@@ -75,9 +77,33 @@ def judge_elsewhere(
     if isinstance(measurements, Path):
         measurements = read_submission(audit, measurements)
     card = scorecard_of_submission(measurements, claims, reviews)
+    if standing is not None:
+        card = card.model_copy(update={"rule": standing})
     if pages is None:
         return Judged(card)
     return Judged(card, (*write_report(card, pages), *refresh_register(pages, card.tier)))
+
+
+def judge_folder(
+    audit: Audit,
+    folder: Path,
+    claims: Sequence[str] | None = None,
+    *,
+    audit_file: Path | None = None,
+    reviews: Reviews | None = None,
+    pages: Path | None = None,
+) -> Judged:
+    """Judge a folder with a manifest; other arguments and errors are those of `judge_elsewhere`.
+
+    Args:
+        audit_file: the audit's file, by which it is known since when its rule stands.
+    """
+    submission = read_submission(audit, folder)
+    standing = None
+    if audit_file is not None:
+        files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+        standing = standing_of(audit, audit_file, [folder, *files], submission.tier)
+    return judge_elsewhere(audit, submission, claims, reviews, pages, standing)
 
 
 def judge_logs(
@@ -85,6 +111,7 @@ def judge_logs(
     logs: Sequence[Path],
     mapping: Path | None = None,
     *,
+    audit_file: Path | None = None,
     claims: Sequence[str] = (),
     reviews: Reviews | None = None,
     pages: Path | None = None,
@@ -93,11 +120,15 @@ def judge_logs(
     """Judge logs in one step; arguments and errors are those of `import_logs`.
 
     Args:
+        audit_file: the audit's file, by which it is known since when its rule stands.
         pages: the folder of reports; no page is written if None.
     """
     logged = import_logs(audit, logs, mapping, claims=claims, **said)
     submission = read_runs(logged.audit, logged.measured, logged.head)
-    judged = judge_elsewhere(logged.audit, submission, claims or None, reviews, pages)
+    standing = None
+    if audit_file is not None:
+        standing = standing_of(audit, audit_file, [*logs, *logged.files], submission.tier)
+    judged = judge_elsewhere(logged.audit, submission, claims or None, reviews, pages, standing)
     return replace(judged, logs=logged)
 
 
@@ -110,11 +141,8 @@ def write_brief_page(judged: Judged, file: Path) -> None:
     """
     if file.exists():
         raise UsageError(f"{file}: exists already; expected a new file. Name another.")
-    card = judged.scorecard
-    tier = known_tier(card.tier.partition("-")[0])
-    experiments = dict.fromkeys(claim.experiment for claim in card.audit.claims)
-    rules = {name: rule(card.audit, name, tier) for name in experiments}
-    write_whole(file, brief_page(card, rules, {} if judged.logs is None else judged.logs.horizons))
+    horizons = {} if judged.logs is None else judged.logs.horizons
+    write_whole(file, brief_page(judged.scorecard, horizons))
 
 
 def write_template(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from reproaudit.service.listing import Listed
     from reproaudit.service.merge import Merged
     from reproaudit.service.new import Draft
+    from reproaudit.service.plan import Plan
     from reproaudit.service.report import ReportedPapers
     from reproaudit.service.review_files import Reviewed
     from reproaudit.service.run import CustomRun, How, Ran
@@ -171,6 +172,12 @@ class Workspace:
         from reproaudit.service.new import draft
 
         return draft(slug, self.audits or Path("audits"), card, checklist, force=force)
+
+    def plan(self, paper: PaperLike, tier: TierName | None = None) -> Plan:
+        """Return what will decide each claim and what must run; errors are as of `plan_audit`."""
+        from reproaudit.service.plan import plan_audit
+
+        return plan_audit(self.entry(paper), self.audit(paper), tier, self.records, self.pages)
 
     def files_to_review(self, paper: PaperLike) -> tuple[Path, Path, builtins.list[Path]]:
         """Return the audit, its review file, and the copies that were made of these."""
@@ -494,10 +501,16 @@ class Workspace:
         Args:
             out: the folder of pages; none is written if None.
         """
-        from reproaudit.service.judge import judge_elsewhere
+        from reproaudit.service.judge import judge_elsewhere, judge_folder
 
-        reviews = None if isinstance(paper, Audit) else self.entry(paper).reviews()
-        return judge_elsewhere(self.audit(paper), measurements, claims, reviews, out)
+        entry = None if isinstance(paper, Audit) else self.entry(paper)
+        reviews = None if entry is None else entry.reviews()
+        audit = self.audit(paper)
+        if isinstance(measurements, Path):
+            file = None if entry is None else entry.audit_file
+            seen = {"audit_file": file, "reviews": reviews, "pages": out}
+            return judge_folder(audit, measurements, claims, **seen)
+        return judge_elsewhere(audit, measurements, claims, reviews, out)
 
     def judge_logs(
         self,
@@ -516,10 +529,16 @@ class Workspace:
         """
         from reproaudit.service.judge import judge_logs
 
-        reviews = None if isinstance(paper, Audit) else self.entry(paper).reviews()
-        audit = self.audit(paper)
+        entry = None if isinstance(paper, Audit) else self.entry(paper)
         return judge_logs(
-            audit, logs, mapping, claims=claims, reviews=reviews, pages=out, tier=tier
+            self.audit(paper),
+            logs,
+            mapping,
+            audit_file=None if entry is None else entry.audit_file,
+            claims=claims,
+            reviews=None if entry is None else entry.reviews(),
+            pages=out,
+            tier=tier,
         )
 
     def explain(

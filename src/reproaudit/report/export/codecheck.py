@@ -134,6 +134,7 @@ def _configuration(
 ) -> dict[str, Any]:
     """What the file says; its first file is the report until one is published."""
     files = {f"codecheck/{page.file}": page.about for page in PAGES.values()}
+    rule = "" if card.rule is None else f" {card.rule.text}"
     paper: dict[str, Any] = {"title": clean(card.paper.title), "authors": authors}
     if known := identifiers(card.paper):
         paper["reference"] = known[0].url
@@ -143,9 +144,9 @@ def _configuration(
         "manifest": [{"file": name, "comment": about} for name, about in files.items()],
         "codechecker": people,
         "summary": clean(
-            f"{' '.join(card.head.verdict)} {closing(card.head.counts.paper)} There is no single "
-            "answer for the paper; the report has each claim with its runs, its controls and its "
-            "certainty."
+            f"{' '.join(card.head.verdict)}{rule} {closing(card.head.counts.paper)} There is no "
+            "single answer for the paper; the report has each claim with its runs, its controls and "
+            "its certainty."
         ),
     }
     if card.records.ended is not None:
