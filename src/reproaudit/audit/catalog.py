@@ -43,6 +43,11 @@ def shipped_reports() -> Path:
     return _shipped("reports")
 
 
+def skill_text() -> str:
+    """Return the shipped page that tells an agent how to go from a paper to a judged claim."""
+    return (_shipped("skills") / "reproaudit" / "SKILL.md").read_text(encoding="utf-8")
+
+
 def _shipped(name: str) -> Path:
     installed = PACKAGE / name
     return installed if installed.is_dir() else PACKAGE.parent.parent / name

@@ -203,3 +203,14 @@ def schema(
     from reproaudit.audit.schema import part_text, schema_text
 
     sys.stdout.write(schema_text() if part is None else part_text(part))
+
+
+@app.command()
+def skill() -> None:
+    """Print a page for agents: how to go from a paper to a judged claim, and what never to do.
+
+    Keep it where your agent looks for skills: reproaudit skill > skills/reproaudit/SKILL.md.
+    """
+    from reproaudit.audit.catalog import skill_text
+
+    sys.stdout.write(skill_text())

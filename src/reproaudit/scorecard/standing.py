@@ -42,21 +42,17 @@ def standing_of(
     """
     rule = whole_rule(audit, tier)
     paths = [path.resolve() for path in results]
-    named = [*_by_digest(audit, rule, paths)]
     files = [path for path in paths if path.is_file() and path.name != PLAN_FILE]
+    found = [*_by_digest(audit, rule, paths)]
     by_git, why = _by_git(audit_file.resolve(), files, rule, tier)
-    words = [(False, text) for stood, text in named if not stood]
-    words += [] if by_git is None else [(by_git, why)]
-    words += [(True, text) for stood, text in named if stood]
-    stood, text = next((each for each in words if not each[0]), (words or [(None, "")])[0])
-    if stood is None:
-        return RuleStanding(
-            rule=rule,
-            stood=None,
-            text=f"Whether the rule stood before the runs is not known: {why}.",
-        )
-    begin = "The rule stood before the runs" if stood else "The rule was moved after the runs"
-    return RuleStanding(rule=rule, stood=stood, text=f"{begin}: {text}.")
+    if by_git is not None:
+        found.insert(0, (by_git, why))
+    for stood, begin in ((False, "The rule was moved after"), (True, "The rule stood before")):
+        for each, text in found:
+            if each is stood:
+                return RuleStanding(rule=rule, stood=stood, text=f"{begin} the runs: {text}.")
+    text = f"Whether the rule stood before the runs is not known: {why}."
+    return RuleStanding(rule=rule, stood=None, text=text)
 
 
 # --- by digest ------------------------------------------------------------------------------------
@@ -104,52 +100,61 @@ def _by_git(
     checkout = _git(audit_file, "rev-parse", "--show-toplevel")
     if checkout is None or not _git(audit_file, "log", "-1", "--", audit_file.name):
         return None, f"git has no commit of {audit_file.name}"
-    if any(_git(path, "rev-parse", "--show-toplevel") != checkout for path in results):
+    folders = {file.parent: file for file in results}
+    if any(_git(file, "rev-parse", "--show-toplevel") != checkout for file in folders.values()):
         return None, "the results are in another repository than the audit, or in none"
-    added = [_first_commit(path) for path in results]
-    first = [commit for commit in added if commit is not None]
+    added = _first_commits(Path(checkout), results)
+    first = [*dict.fromkeys(added.values())]
     if not first:
         return None, "git has no commit of the results; commit the audit, then the results"
     moved = _last_moved(audit_file, rule, tier)
     if moved is None:
         return False, f"{audit_file.name} has another rule than in its last commit"
+    when = several([commit[:_SHOWN] for commit in first], 2)
     if any(_is_before(commit, moved, audit_file) for commit in first):
-        return False, f"commit {moved[:_SHOWN]} moved it, and results came before, in {_few(first)}"
-    if len(first) < len(added) or any(map(_is_changed, results)):
+        return False, f"commit {moved[:_SHOWN]} moved it, and results came before, in {when}"
+    if len(added) < len(set(results)) or _are_changed(Path(checkout), results):
         return None, "not all results are committed as they are"
     if all(_is_before(moved, commit, audit_file) for commit in first):
-        return True, f"commit {moved[:_SHOWN]} has it, and the results came later, in {_few(first)}"
+        return True, f"commit {moved[:_SHOWN]} has it, and the results came later, in {when}"
     return None, "the rule and the results came in one commit, or on different branches"
 
 
 def _git(file: Path, *arguments: str) -> str | None:
-    return git(file, "--literal-pathspecs", *arguments)
+    return git(file, "--literal-pathspecs", "-c", "core.quotepath=false", *arguments)
 
 
-def _few(commits: Sequence[str]) -> str:
-    return several([*dict.fromkeys(commit[:_SHOWN] for commit in commits)], 2)
+def _first_commits(checkout: Path, files: Sequence[Path]) -> dict[Path, str]:
+    """The commit that added each file; nothing of a file that none did."""
+    folders = sorted({str(file.parent) for file in files})
+    which = ("--diff-filter=A", "--format=%x00%H", "--name-only", "--", *folders)
+    added = {}
+    for commit, names in _entries(_git(checkout / ".git", "log", *which)):
+        added.update(dict.fromkeys((checkout / name for name in names), commit))
+    return {file: added[file] for file in files if file in added}
 
 
-def _first_commit(file: Path) -> str | None:
-    """The commit that added a file; None if there is none."""
-    added = _git(file, "log", "--diff-filter=A", "--format=%H", "--", file.name)
-    return added.splitlines()[-1] if added else None
+def _entries(log: str | None) -> Iterator[tuple[str, list[str]]]:
+    """Yield each commit of a log, the last first, with the names of its files."""
+    for entry in (log or "").split("\0"):
+        commit, *names = entry.split("\n")
+        if commit:
+            yield commit, [name for name in names if name]
 
 
-def _is_changed(file: Path) -> bool:
+def _are_changed(checkout: Path, files: Sequence[Path]) -> bool:
     """Whether a file is not as it was committed last."""
-    return _git(file, "status", "--porcelain", "--", file.name) != ""
+    folders = sorted({str(file.parent) for file in files})
+    changed = _git(checkout / ".git", "diff", "--name-only", "HEAD", "--", *folders)
+    return changed is None or not {checkout / n for n in changed.splitlines()}.isdisjoint(files)
 
 
 def _last_moved(audit_file: Path, rule: str, tier: TierName) -> str | None:
     """The commit since which the audit has had its rule; None if the last one has another."""
     which = ("--follow", "--format=%x00%H", "--name-only", "--", audit_file.name)
     moved = None
-    for entry in (_git(audit_file, "log", *which) or "").split("\0"):
-        commit, _, name = entry.partition("\n")
-        if not commit:
-            continue
-        text = _git(audit_file, "show", f"{commit}:{name.strip()}")
+    for commit, names in _entries(_git(audit_file, "log", *which)):
+        text = _git(audit_file, "show", f"{commit}:{names[-1]}") if names else None
         audit = None if text is None else read_audit(audit_file, text)[0]
         if audit is None or whole_rule(audit, tier) != rule:
             break

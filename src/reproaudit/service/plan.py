@@ -370,7 +370,7 @@ def _headroom(claim: Claim, card: Scorecard | None) -> Headroom | None:
         return None
     arm = next(answer for answer in card.claims if answer.id == claim.id).positive_control
     estimates = () if arm is None else arm.estimates
-    rooms = [room for estimate in estimates if (room := _room(estimate)) is not None]
+    rooms = [near for estimate in estimates if (near := _room(estimate)) is not None]
     if arm is None or not rooms:
         return None
     _, estimate, room = min(rooms, key=lambda entry: entry[0])

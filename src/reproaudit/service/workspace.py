@@ -508,8 +508,9 @@ class Workspace:
         audit = self.audit(paper)
         if isinstance(measurements, Path):
             file = None if entry is None else entry.audit_file
-            seen = {"audit_file": file, "reviews": reviews, "pages": out}
-            return judge_folder(audit, measurements, claims, **seen)
+            return judge_folder(
+                audit, measurements, claims, audit_file=file, reviews=reviews, pages=out
+            )
         return judge_elsewhere(audit, measurements, claims, reviews, out)
 
     def judge_logs(

@@ -145,8 +145,8 @@ def _configuration(
         "codechecker": people,
         "summary": clean(
             f"{' '.join(card.head.verdict)}{rule} {closing(card.head.counts.paper)} There is no "
-            "single answer for the paper; the report has each claim with its runs, its controls and "
-            "its certainty."
+            "single answer for the paper; the report has each claim with its runs, its controls "
+            "and its certainty."
         ),
     }
     if card.records.ended is not None:

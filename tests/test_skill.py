@@ -1,0 +1,78 @@
+"""The skill: an agent that follows its page ends with a rule that stood, an answer and a page."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reproaudit.cli import run_command
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "skills" / "reproaudit" / "SKILL.md"
+
+
+def shown(language: str) -> str:
+    (block,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    return str(block)
+
+
+def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page() -> None:
+    text = PAGE.read_text("utf-8")
+    _, front, _ = text.split("---\n", 2)
+    head = yaml.safe_load(front)
+    assert head.keys() == {"name", "description"}
+    assert head["name"] == PAGE.parent.name
+    assert len(head["description"]) <= 1024
+    assert len(text.splitlines()) <= 90
+
+
+def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["skill"]) == 0
+    assert capsys.readouterr().out == PAGE.read_text("utf-8")
+
+
+def test_every_command_of_the_page_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in set(re.findall(r"`reproaudit ([a-z]+)", PAGE.read_text("utf-8"))):
+        assert run_command([command, "--help"]) == 0, command
+
+
+def test_the_page_followed_word_for_word_ends_with_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def git(*words: str) -> None:
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+    git("init", "-q")
+    Path("doe2026.yaml").write_text(shown("yaml"), encoding="utf-8")
+    assert run_command(["check", "doe2026.yaml"]) == 0
+    capsys.readouterr()
+    assert run_command(["plan", "doe2026.yaml", "--json"]) == 0
+    Path("PLAN.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    git("add", "doe2026.yaml", "PLAN.json")
+    git("commit", "-qm", "The rule of doe2026")
+    rows = json.loads(shown("json"))["per_seed"]
+    for seed in range(2, 5):
+        rows.append({**rows[0], "seed": seed, "ours": {"accuracy": 0.91 + seed / 100}})
+    for row in rows:  # runs that are equal to the last digit would be copies of one
+        row["baseline"] = {"accuracy": 0.84 + row["seed"] / 1000}
+        row["shuffled_labels"] = {"accuracy": 0.1 + row["seed"] / 1000}
+    Path("results.json").write_text(json.dumps({"per_seed": rows}), encoding="utf-8")
+    git("add", "results.json")
+    git("commit", "-qm", "The runs of doe2026")
+    judge = ["judge", "doe2026.yaml", "results.json"]
+    assert run_command([*judge, "--as-page", "doe2026.md"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "The rule stood before the runs" in said
+    assert "5 of 5 [better]" in said
+    assert "5 of 5 [reaches]" in said
+    page = Path("doe2026.md").read_text(encoding="utf-8")
+    assert "The rule stood before the runs" in page
+    assert json.loads(Path("PLAN.json").read_text())["rule"] in page
