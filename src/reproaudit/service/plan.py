@@ -184,13 +184,13 @@ class Plan:
         if not self.runs_here:
             yield "Nothing runs here: hand the runs to judge."
             return
-        time = "no record of this tier says how long a run takes"
+        cost = "No record of this tier says how long a run takes."
         if self.core_hours is not None:
             is_short = self.core_hours < 1
             amount = number(self.core_hours * 60 if is_short else self.core_hours)
             unit = "core-minutes" if is_short else "core-hours"
-            time = f"{amount} {unit} by {counted(self.measured, 'record')}"
-        yield f"{time}; how much memory, none says (--memory SIZE)"
+            cost = f"{amount} {unit} by {counted(self.measured, 'record')}."
+        yield from _wrapped(f"{cost} None says how much memory one takes.")
         yield "Machines share the runs: the same run with --shard I/N on each, then merge."
 
 
