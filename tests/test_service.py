@@ -20,6 +20,7 @@ from reproaudit.run.events import CellFinished
 from reproaudit.service.events import WorkStarted
 from reproaudit.service.permission import Permission
 from reproaudit.service.workspace import Workspace
+from reproaudit.store.memory import most_memory
 
 SERVICE = Path(reproaudit.__file__).parent / "service"
 CONSOLE = {"print", "input", "stdout", "stderr", "stdin", "say", "cli", "Console", "rich"}
@@ -70,6 +71,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Work
 SAME: dict[str, Callable[[Workspace], Any]] = {
     "list": lambda place: place.list(),
     "check mini": lambda place: place.check(["mini"]),
+    "plan mini": lambda place: place.plan("mini"),
     "report mini": lambda place: place.report(place.select(["mini"])),
     "verify mini": lambda place: place.verify(["mini"]),
     "prune mini --dry-run": lambda place: place.prune(["mini"], dry_run=True),
@@ -109,6 +111,9 @@ def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> Non
     assert sum(isinstance(event, CellFinished) for event in events) == 7
     assert cards == [card.paper.slug for card in ran.scorecards] == ["mini"]
     assert ran.written == ()
+    held = most_memory(place.store, "mini", "smoke")
+    assert held is not None
+    assert 10**7 < held < 10**12
 
 
 def test_consent_is_asked_for_through_the_callback(

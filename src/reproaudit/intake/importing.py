@@ -124,13 +124,12 @@ def import_logs(
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - {*strays})
-    counted = [*_judged_of(given, runs, unfinished, strays)]
-    notes = [*counted, *_notes(written, roles, ignored, skipped)]
-    notes = [on_one_line(note, 5_000) for note in notes]
+    counted = [on_one_line(n, 5_000) for n in _judged_of(given, runs, unfinished, strays)]
+    notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
         audit=audit,
-        counted=[on_one_line(line, 5_000) for line in counted],
+        counted=counted,
         measured=[_measured(role) for role in roles],
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
         horizons=_horizons(roles),

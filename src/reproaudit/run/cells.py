@@ -34,6 +34,7 @@ from reproaudit.run.worker import Job, JobOutcome
 from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.store.code import closure_of, fingerprint, versions
 from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.store.memory import note_memory
 from reproaudit.store.records import (
     MOST_FAILURES,
     CellLock,
@@ -558,6 +559,7 @@ class _Run:
         if not has_failed:
             self.store.write(record)
             Partial(job.partial).clear()
+        note_memory(self.store.root, record.paper, record.tier, outcome.memory)
         self._finish(job, record)
 
     def _mark_failure(self, job: Job, outcome: JobOutcome, record: Record) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 import sys
 import time
 import traceback
@@ -95,6 +96,8 @@ class JobOutcome:
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
         has_begun: whether measuring began; what kept a job from that may be gone next time.
         is_kept: whether its record is in the store already.
+        memory: the most bytes that the process, or a child that has ended, held so far; 0 if
+            nobody looked.
     """
 
     number: int
@@ -103,6 +106,7 @@ class JobOutcome:
     is_final: bool = False
     has_begun: bool = True
     is_kept: bool = False
+    memory: int = 0
 
 
 def compute(
@@ -141,7 +145,15 @@ def compute(
     finally:
         os.chdir(folder)
     record = _record(job, session.clock, status, error, trace, session.steps, kept)
-    return JobOutcome(job.number, record, fault, is_final, session.has_begun)
+    begun = session.has_begun
+    return JobOutcome(job.number, record, fault, is_final, begun, memory=_most_held())
+
+
+def _most_held() -> int:
+    """The most bytes that this process, or a child that has ended, held so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return unit * max(resource.getrusage(process).ru_maxrss for process in whose)
 
 
 def lost(job: Job, error: str, last_words: str = "", *, is_final: bool = False) -> JobOutcome:

@@ -14,6 +14,7 @@ from reproaudit.records import CellStatus, differing
 from reproaudit.scorecard.history import merge_logs
 from reproaudit.store.code import cell_of, versions_of
 from reproaudit.store.coordinates import MOST_BYTES, axes_file
+from reproaudit.store.memory import most_memory, note_memory
 from reproaudit.store.records import DamagedError, Store
 
 KEPT = ("new", "there already", "failed")
@@ -68,6 +69,7 @@ def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
                     fate, fault = _take(source, path, target)
                     counts.setdefault((paper, tier), Counter()).update(filter(None, [fate]))
                     faults.append(fault)
+                note_memory(target.root, paper, tier, most_memory(source.root, paper, tier) or 0)
             faults.append(_take_axes(source, paper, target))
             merge_logs(paper, source.root, target.root)
     taken = {place: fates for place, fates in sorted(counts.items()) if fates}

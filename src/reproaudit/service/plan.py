@@ -26,6 +26,7 @@ from reproaudit.formats.verdict import Estimate
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.answers import scorecard_of_paper
+from reproaudit.store.memory import most_memory
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
 
@@ -147,6 +148,7 @@ class Plan:
         cells: every run, each once.
         core_hours: what they took by the last records; None where none says.
         measured: how many records say so.
+        memory: the most bytes that a worker held in a run of this tier; None where none is noted.
         runs_here: whether the audit has a module, so that `run` makes its runs.
     """
 
@@ -158,6 +160,7 @@ class Plan:
     cells: int
     core_hours: float | None
     measured: int
+    memory: int | None
     runs_here: bool
 
     @property
@@ -190,7 +193,10 @@ class Plan:
             amount = number(self.core_hours * 60 if is_short else self.core_hours)
             unit = "core-minutes" if is_short else "core-hours"
             cost = f"{amount} {unit} by {counted(self.measured, 'record')}."
-        yield from _wrapped(f"{cost} None says how much memory one takes.")
+        memory = "Nobody has noted how much memory one takes."
+        if self.memory is not None:
+            memory = f"A worker held at most {number(self.memory / 1e9)} GB."
+        yield from _wrapped(f"{cost} {memory}")
         yield "Machines share the runs: the same run with --shard I/N on each, then merge."
 
 
@@ -224,6 +230,7 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
         cells=len(cells),
         core_hours=None if seconds is None else seconds / 3600,
         measured=times.records,
+        memory=most_memory(store.root, entry.slug, stored_tier(audit, tier)),
         runs_here=entry.code is not None,
     )
 
