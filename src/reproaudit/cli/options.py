@@ -21,6 +21,7 @@ from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
+    from reproaudit.audit.catalog import Entry
     from reproaudit.formats.scorecard import Scorecard
     from reproaudit.service.permission import Permission
     from reproaudit.service.workspace import Workspace
@@ -268,6 +269,12 @@ def open_workspace(
     from reproaudit.service.workspace import Workspace
 
     return Workspace(audits, store or Path("runs"), reports)
+
+
+def entry_named(workspace: Workspace, name: str) -> Entry:
+    """Return where a paper's files are, by its short name or its audit's YAML file."""
+    path = Path(name)
+    return workspace.entry(path if path.suffix in (".yaml", ".yml") else name)
 
 
 def permission(trust: bool) -> Permission:

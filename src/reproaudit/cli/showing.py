@@ -13,9 +13,7 @@ from reproaudit.cli.output import columns, present, say, settings_table, termina
 from reproaudit.errors import UsageError
 
 if TYPE_CHECKING:
-    from reproaudit.audit.catalog import Entry
     from reproaudit.service.judge import Judged
-    from reproaudit.service.workspace import Workspace
 
 EXPORTS_HELP = "ro-crate, letter, records or codecheck."
 
@@ -58,15 +56,9 @@ def plan(
     reproaudit plan SLUG --json > PLAN.json, beside the results.
     """
     workspace = open_workspace(audits, store, out)
-    planned = workspace.plan(_paper(workspace, slug), tier)
+    planned = workspace.plan(options.entry_named(workspace, slug), tier)
     present(planned.data, planned.lines, as_json)
     return 0
-
-
-def _paper(workspace: Workspace, named: str) -> Entry:
-    """Return the paper of a slug, or of an audit's file."""
-    path = Path(named)
-    return workspace.entry(path if path.suffix in (".yaml", ".yml") else named)
 
 
 @app.command()
@@ -152,7 +144,7 @@ def judge_measurements(
     docs/measurements.md; --template writes one with empty tables.
     """
     workspace = open_workspace(audits)
-    paper = _paper(workspace, slug)
+    paper = options.entry_named(workspace, slug)
     if logs and measurements is None and template is None:
         judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
         return _present_judged(judged, fail_on, as_json, as_page)
@@ -196,7 +188,7 @@ def _present_judged(
 
 @app.command("import")
 def import_runs(
-    slug: options.PaperName,
+    slug: options.PaperOrFile,
     logs: Annotated[
         list[Path], Argument(help="Logs: files, folders or archives.", metavar="LOGS…")
     ],
@@ -219,7 +211,7 @@ def import_runs(
     audit's settings. See docs/import.md.
     """
     workspace = open_workspace(audits)
-    (paper,) = workspace.select([slug])
+    paper = options.entry_named(workspace, slug)
     if explain:
         lines = workspace.explain(paper, logs, mapping)
         present(lines, lines, as_json)
