@@ -17,7 +17,7 @@ from reproaudit.audit.seeds import digest, rule
 from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
-from reproaudit.service.plan import MOST_LINES, WIDTH, Plan
+from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan
 from reproaudit.service.workspace import Workspace
 from reproaudit.stats.binomial import Decision, decide_count
 from reproaudit.store.records import Store
@@ -107,8 +107,8 @@ def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> 
         one["nulls"] = [f"control_{n}"]
     plan = planned(tmp_path, claims=many, arms=arms)
     assert plan.tier == "quick"
-    assert len(plan.lines) == MOST_LINES
-    assert max(map(len, plan.lines)) <= WIDTH
+    assert len(plan.lines) == PLAN_LINES
+    assert max(map(len, plan.lines)) <= PLAN_WIDTH
     assert plan.lines[-1] == f"rule {plan.rule}"
     assert len(plan.data["claims"]) == 40
 

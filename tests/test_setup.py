@@ -115,6 +115,8 @@ def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(
     assert [line.split()[0] for line in lines] == slugs
     assert all(" paper: ✓ " in line and "(shipped" in line for line in lines)
     assert not list(folder.iterdir())
+    page = (ROOT / "skills" / "reproaudit" / "SKILL.md").read_text(encoding="utf-8")
+    assert call(program, "skill", cwd=folder) == page
     told = " ".join(call(program, "report", "yang2025", cwd=folder).split())
     assert "this is the scorecard that came with the installation, as it was written" in told
     assert (folder / "reports" / "paper" / "yang2025" / "scorecard.html").is_file()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from reproaudit.audit.loading import load_audit
-from reproaudit.audit.seeds import rule
+from reproaudit.audit.seeds import whole_rule
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
@@ -252,8 +252,8 @@ def test_the_command_prints_what_it_took_for_what_and_writes_a_page_if_asked(
     assert "with arm = 'checkpoint', from table: seeds 0, 1, 2, 3, 4" in printed
     page = Path("page.md").read_text()
     assert page.count("\n") <= 60
-    digest = rule(load_audit(Path("maxrl2026.yaml")), "runs", "paper")
-    assert f"- rule of runs: `{digest}`" in page
+    digest = whole_rule(load_audit(Path("maxrl2026.yaml")), "paper")
+    assert f"- rule: `{digest}`" in page
     assert "| uninformative | 5 of 5 |" in page
     assert "| control checkpoint | | 5 of 5 |" in page
     assert run_command(command) == 2

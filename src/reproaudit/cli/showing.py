@@ -40,8 +40,8 @@ def list_papers(
     return next((error.exit_code for error in listed.errors.values()), 0)
 
 
-@app.command()
-def plan(
+@app.command("plan")
+def plan_claims(
     slug: options.PaperOrFile,
     tier: options.Tier = None,
     audits: options.Audits = None,

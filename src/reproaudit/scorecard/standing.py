@@ -23,7 +23,7 @@ from reproaudit.formats.scorecard import RuleStanding
 
 PLAN_FILE = "PLAN.json"
 """Where `reproaudit plan --json` is kept beside results."""
-MOST_BYTES = 2**26
+MOST_NAMING_BYTES = 2**26
 """Of a JSON file that is read for the digest that it names."""
 
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
@@ -81,7 +81,7 @@ def _named_in(file: Path, slug: str) -> str | None:
     if file.suffix != ".json" or not file.is_file():
         return None
     try:
-        data = json.loads(read_regular(file, MOST_BYTES))
+        data = json.loads(read_regular(file, MOST_NAMING_BYTES))
     except (OSError, ValueError, RecursionError):
         return None  # whoever reads it as results says what is wrong with it
     if not isinstance(data, dict) or data.get("slug", slug) != slug:

@@ -30,9 +30,9 @@ from reproaudit.store.memory import most_memory
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
 
-MOST_LINES = 30
+PLAN_LINES = 30
 """Lines of a plan, so that a logbook holds it."""
-WIDTH = 80
+PLAN_WIDTH = 80
 """Characters of such a line."""
 USUAL_RUNS = (5, 10, 15)
 """Numbers of runs for which a plan says how many must say yes."""
@@ -178,7 +178,7 @@ class Plan:
         ]
         letters = _lettered(self.claims)
         end = [*self._cost(), f"rule {self.rule}"]
-        room = MOST_LINES - len(head) - len(end)
+        room = PLAN_LINES - len(head) - len(end)
         table = [*_table(self.claims, letters)]
         legend = _cut([*_legend(self.claims, letters)], room - min(len(table), room // 2))
         return [*head, *_cut(table, room - len(legend)), *legend, *end]
@@ -421,7 +421,7 @@ def _table(claims: Sequence[PlannedClaim], letters: Mapping[tuple[str, str], str
         rows.append((claim.name, claim.needed, beside, room, minutes))
     shown = [place for place in range(5) if any(row[place] for row in rows[1:])]
     widths = [max(len(row[place]) for row in rows) for place in shown]
-    widths[0] = min(widths[0], WIDTH - sum(widths[1:]) - 2 * len(widths[1:]))
+    widths[0] = min(widths[0], PLAN_WIDTH - sum(widths[1:]) - 2 * len(widths[1:]))
     for row in rows:
         name, *cells = (row[place] for place in shown)
         name = name if len(name) <= widths[0] else f"{name[: widths[0] - 1]}…"
@@ -460,6 +460,6 @@ def _cut(lines: list[str], most: int) -> list[str]:
 
 def _wrapped(text: str) -> list[str]:
     lines = textwrap.wrap(
-        text, WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+        text, PLAN_WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
     )
     return [line.replace(_FIRM, " ") for line in lines]
