@@ -99,6 +99,19 @@ def test_time_and_headroom_are_those_of_the_last_records(tmp_path: Path) -> None
     assert other.rule != plan.rule
 
 
+def test_without_records_a_shipped_scorecard_knows_what_a_run_took_on_average(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reproaudit.service.plan.shipped_reports", lambda: tmp_path)
+    workspace = Workspace(store=tmp_path / "runs")
+    records = workspace.scorecard("yang2025", "paper").records
+    plan = workspace.plan("yang2025", "paper")
+    assert plan.measured == records.count
+    seconds = records.seconds / records.count * plan.cells
+    assert plan.core_hours == pytest.approx(seconds / 3600)
+    assert workspace.plan("yang2025", "quick").core_hours is None
+
+
 def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> None:
     many = [claim("mini", f"claim-number-{n}", main=n == 0) for n in range(40)]
     arms = {f"control_{n}": {"settings": {"level": 0.5 + n / 100}, "why": "no"} for n in range(40)}

@@ -21,7 +21,7 @@ from reproaudit.checks import Side
 from reproaudit.errors import UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import apart, counted, listed, number, stated
-from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.scorecard import JudgedRecords, Scorecard
 from reproaudit.formats.verdict import Estimate
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.records import CellStatus, Record
@@ -219,6 +219,8 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
         raise UsageError(f"{entry.slug}: its audit states no claims, so none can be planned.")
     times = _Times.of(_last_records(entry, audit, tier, store, out))
     card = _last_scorecard(entry, audit, tier, store, out)
+    if not times.records and card is not None and card.tier == stored_tier(audit, tier):
+        times = _Times.on_average(card.records)
     cells = cells_of_tier(audit, tier)
     seconds = times.seconds(cells)
     return Plan(
@@ -312,11 +314,12 @@ def _usual(claims: Sequence[PlannedClaim]) -> str:
 
 @dataclass(frozen=True)
 class _Times:
-    """The mean seconds of finished runs, by experiment and settings, and by experiment alone."""
+    """The mean seconds of runs: by experiment and settings, by experiment alone, and of all."""
 
     by_arm: Mapping[tuple[str, str], float]
     by_experiment: Mapping[str, float]
     records: int
+    of_all: float | None = None
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> _Times:
@@ -329,14 +332,22 @@ class _Times:
         of_arms = {key: fmean(seconds) for key, seconds in arms.items()}
         return cls(of_arms, {key: fmean(own) for key, own in experiments.items()}, len(records))
 
+    @classmethod
+    def on_average(cls, judged: JudgedRecords) -> _Times:
+        """Return the mean of all records that a scorecard was made of."""
+        mean = judged.seconds / judged.count if judged.count else None
+        return cls({}, {}, judged.count, mean)
+
     def seconds(self, cells: Sequence[Cell]) -> float | None:
         """Return what cells take together; None if nothing is known of one."""
         each = []
         for cell in cells:
             arm = (cell.experiment, canonical_settings(cell.settings))
-            each.append(self.by_arm.get(arm, self.by_experiment.get(cell.experiment)))
-        known = [seconds for seconds in each if seconds is not None]
-        return sum(known) if cells and len(known) == len(each) else None
+            known = self.by_experiment.get(cell.experiment, self.of_all)
+            each.append(self.by_arm.get(arm, known))
+        if None in each:
+            return None
+        return sum(filter(None, each))
 
 
 def _last_records(
