@@ -470,7 +470,8 @@ def test_own_records_and_reports_stand_before_what_came_with_the_installation(
     assert json.loads(done("report", "mini", "--json")[1])["tier"] == "quick"
     assert not listed(done)["shipped"]
     quick = "quick: ✓ 2 ✗ 1 ○ 1 (no guess was varied)"
-    assert f"paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied); {quick}" in done("list")[1]
+    said = " ".join(done("list")[1].split())
+    assert f"paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied); {quick}" in said
     first, *_ = done("report", "mini")[1].splitlines()
     assert first == f"mini, paper: ✓ 2 ✗ 1 ○ 1 (shipped, no guess was varied); {quick}"
     done.store = tmp_path / "new" / "runs"

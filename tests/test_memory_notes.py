@@ -18,7 +18,7 @@ def test_the_most_is_kept_by_paper_and_tier(tmp_path: Path) -> None:
 
 
 def test_a_damaged_note_is_replaced(tmp_path: Path) -> None:
-    (tmp_path / "memory.mini.json").write_text("{", encoding="utf-8")
+    (tmp_path / "memory.mini").write_text("{", encoding="utf-8")
     assert most_memory(tmp_path, "mini", "quick") is None
     note_memory(tmp_path, "mini", "quick", 7)
     assert most_memory(tmp_path, "mini", "quick") == 7

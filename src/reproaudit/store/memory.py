@@ -37,7 +37,7 @@ def note_memory(store: Path, paper: str, tier: str, held: int) -> None:
 
 
 def _file(store: Path, paper: str) -> Path:
-    return store / f"memory.{paper}.json"
+    return store / f"memory.{paper}"
 
 
 def _noted(file: Path) -> dict[str, int]:
