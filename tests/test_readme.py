@@ -22,7 +22,7 @@ def ways() -> list[tuple[str, list[str]]]:
     """The three blocks of the first section, with their languages."""
     section = README.partition("## Three ways in")[2].partition("\n## ")[0]
     blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
-    return [(language, block.splitlines()) for language, block in blocks]
+    return [(language, [*filter(None, block.splitlines())]) for language, block in blocks]
 
 
 @pytest.fixture

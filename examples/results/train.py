@@ -29,6 +29,12 @@ def train(seed: int, loss: str) -> dict[str, float]:
     return {"cosine": float(w.sum() / np.sqrt(2) / np.linalg.norm(w))}
 
 
+def runs() -> dict[str, dict[int, dict[str, float]]]:
+    """Trains five seeds with each loss."""
+    return {loss: {seed: train(seed, loss) for seed in range(5)} for loss in LOSSES}
+
+
 if __name__ == "__main__":
-    rows = [{"seed": s, **{loss: train(s, loss) for loss in LOSSES}} for s in range(5)]
+    measured = runs()
+    rows = [{"seed": s, **{loss: measured[loss][s] for loss in LOSSES}} for s in range(5)]
     print(json.dumps({"per_seed": rows}, indent=1))
