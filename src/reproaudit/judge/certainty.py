@@ -31,13 +31,15 @@ class History:
     """What the records do not say, as far as it bears on certainty.
 
     Whether the audit was committed when the first run began, the ids of claims of which a bound of
-    ours was changed after results, how many earlier results there are, and the experiments of which
-    measurements from elsewhere leave a setting unstated.
+    ours was changed after results, how many earlier results there are, how many of them stood
+    before a bound of today, and the experiments of which measurements from elsewhere leave a
+    setting unstated.
     """
 
     committed: bool = True
     changed: frozenset[str] = frozenset()
     earlier: int = 0
+    before_bounds: int = 0
     unstated: frozenset[str] = frozenset()
 
 

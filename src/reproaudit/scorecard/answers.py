@@ -128,9 +128,8 @@ def _judged(
     made = _made(chosen, lower, tier, said)
     answers = judge(audit, tier, records, history, quick)
     reviews = entry.reviews()
-    earlier = history.earlier
     return scorecard_of(
-        audit, reviews, tier, answers, records, made=made, earlier=earlier, quick=quick
+        audit, reviews, tier, answers, records, made=made, history=history, quick=quick
     )
 
 
@@ -367,7 +366,7 @@ def scorecard_of(
     records: Records,
     *,
     made: Made,
-    earlier: int = 0,
+    history: History | None = None,
     quick: Records | None = None,
 ) -> Scorecard:
     """Return a paper's scorecard, with the words of its head and rows.
@@ -375,6 +374,7 @@ def scorecard_of(
     Args:
         quick: the records of the quick tier, at which alternatives may have run.
     """
+    before = history or History()
     judged = [record for seeds in records.values() for record in seeds.values()]
     origin = next((record.origin for record in judged if record.origin is not None), None)
     panels = {answer.id: _panel(audit, answer, tier, records) for answer in claims}
@@ -392,11 +392,11 @@ def scorecard_of(
         figures={name: figure for name, figure in drawn.items() if figure is not None},
         records=_summary(judged),
         made=made,
-        earlier_results=earlier,
+        earlier_results=before.earlier,
         origin=origin,
         audit=audit,
         reviews=reviews,
-        **words_of(audit, stored, claims, reviews, origin, earlier, panels),
+        **words_of(audit, stored, claims, reviews, origin, before.before_bounds, panels),
     )
 
 

@@ -7,7 +7,7 @@ that folder is read-only, the lines go to `results.<slug>.jsonl` in the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -150,8 +150,16 @@ def history_of(
         same = (rules_of(audit, "paper"), audit.salt)
         of_rules = [one for one in results if (one.rules, one.salt or "") == same]
         begun = next((one.committed for one in of_rules), None)
-    earlier = len(lines) - sum(one.digest == now for one in results)
-    return History(begun is not False, frozenset(changed), earlier)
+    earlier = [line for line in lines if isinstance(line, FirstVersion) or line.digest != now]
+    before = sum(not _has_bounds(line, bounds) for line in earlier)
+    return History(begun is not False, frozenset(changed), len(earlier), before)
+
+
+def _has_bounds(line: Result | FirstVersion, bounds: Mapping[str, str]) -> bool:
+    """Whether every claim had its bounds when a result came."""
+    if isinstance(line, FirstVersion):
+        return False
+    return bounds.items() <= {name: answer.bounds for name, answer in line.claims.items()}.items()
 
 
 def bounds_of(claim: Claim) -> str:

@@ -69,7 +69,7 @@ class JudgedPaper:
         tier: as it is stored, with a salt.
         tried: every value that was tried, as `choices.tried_of` returns it.
         choices: those that change an answer.
-        earlier: how many results came before.
+        earlier: how many results stood before a bound of today.
     """
 
     audit: Audit
@@ -124,7 +124,7 @@ def words_of(
         claims: the answers.
         reviews: with the note.
         origin: of measurements that are not ours, whose.
-        earlier: how many results came before.
+        earlier: how many results stood before a bound of today.
         panels: each claim before its records, by id; as `rows_of` takes it.
     """
     texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
