@@ -262,7 +262,7 @@ def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
 ) -> None:
     results = tmp_path / "table.csv"
     rows = [
-        f"m{arm},{seed},{arm + seed / 100},{arm - seed / 100},{0.1 * arm + seed / 1000}"
+        f"m{arm},{seed},{0.5 + arm / 20 + seed / 99:.4f},{arm - seed / 99:.4f},{seed}"
         for arm in range(6)
         for seed in range(5)
     ]
