@@ -1,4 +1,7 @@
-"""Writes README's table of papers from the committed reports; run with ``make readme``."""
+"""Writes README's table of papers and the manual's of disputes, from the committed reports.
+
+Run with ``make readme``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from .sections import with_section
 
 ROOT = Path(__file__).parents[1]
 README, REPORTS = ROOT / "README.md", ROOT / "reports" / "paper"
+DISPUTES = ROOT / "docs" / "disputes.md"
 SECTION = "table of papers"
+DISPUTED = "disputes"
 
 
 def rows() -> Iterator[str]:
@@ -37,6 +42,27 @@ def _row(card: Scorecard) -> str:
     return f"| {card.paper.slug} | {said} | {', '.join(answers)} | {', '.join(sure)} |"
 
 
+def disputes() -> Iterator[str]:
+    """Yield the lines of the table of disputes, a row for each choice that turns a main claim."""
+    yield "| paper | its claim | the other side | the choice | what it turns |"
+    yield "|---|---|---|---|---|"
+    for file in sorted(REPORTS.glob("*/scorecard.json")):
+        card = read_scorecard(file)
+        if card.head.other_side:
+            yield from _disputed(card)
+
+
+def _disputed(card: Scorecard) -> Iterator[str]:
+    sides = (card.head.own, card.head.other_side)
+    own, other = ("; ".join(line.title for line in side if line.main) for side in sides)
+    main = {line.claim for side in sides for line in side if line.main}
+    for choice in card.head.choices:
+        turned = [effect.text for effect in choice.effects if effect.claim in main]
+        if turned:
+            values = f"{choice.words}: {choice.value} → {', '.join(choice.others)}"
+            yield f"| {card.slug} | {own} | {other} | {values} | {'; '.join(turned)} |"
+
+
 def with_table(text: str) -> str:
     """Return README with today's table between its two marks."""
     return with_section(text, SECTION, rows())
@@ -44,3 +70,5 @@ def with_table(text: str) -> str:
 
 if __name__ == "__main__":
     README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    text = DISPUTES.read_text(encoding="utf-8")
+    DISPUTES.write_text(with_section(text, DISPUTED, disputes()), encoding="utf-8")

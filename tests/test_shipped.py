@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from benchmarks.readme import README, with_table
+from benchmarks.readme import DISPUTED, DISPUTES, README, disputes, with_table
+from benchmarks.sections import with_section
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -232,3 +233,6 @@ def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) ->
 def test_the_table_of_papers_is_that_of_the_committed_reports() -> None:
     text = README.read_text(encoding="utf-8")
     assert with_table(text) == text, "README is older than reports/paper; run `make readme`"
+    text = DISPUTES.read_text(encoding="utf-8")
+    told = with_section(text, DISPUTED, disputes())
+    assert told == text, "docs/disputes.md is older than reports/paper; run `make readme`"
