@@ -42,6 +42,7 @@ NEVER_IMPORTED = {"courses.py", "measuring.py", "settings.py"}
 LEFT_OUT = {
     "ahn2023": {"ablations.py", "movement.py", *NEVER_IMPORTED},
     "chen2024": {"ablations.py", "compiling.py", "movement.py", *NEVER_IMPORTED},
+    "reddi2018": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
     "wei2022": {"ablations.py", "courses.py", "movement.py", "settings.py", "training.py"},
     "yang2025": NEVER_IMPORTED,
@@ -415,7 +416,7 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"wei2022"}
+NUMPY_ALONE = {"reddi2018", "wei2022"}
 """Papers whose module computes without torch."""
 
 
