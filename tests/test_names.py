@@ -72,9 +72,11 @@ def test_no_paper_defines_a_name_twice_or_one_of_the_tool(slug: str) -> None:
 
 
 def test_a_name_of_several_papers_fills_the_same_role() -> None:
-    """The same kind of thing, in the module of the same name."""
+    """The same kind of thing, in the module of the same name; a single module has every role."""
     roles = defaultdict(set)
-    for own in BY_PAPER.values():
+    for slug, own in BY_PAPER.items():
+        if len(list((PAPERS / slug).rglob("*.py"))) == 1:
+            continue
         for name, places in own.items():
             for place, kinds in places.items():
                 roles[name].add((role_of(place), *sorted(kinds)))
