@@ -41,7 +41,7 @@ FINER = 2.0
 FAR = 0.1
 """The share of all that courses range over, from which on their starts lie far apart."""
 
-PARTS = (0.7, 0.8, 0.9, 1.0)
+LAST_PARTS = (0.7, 0.8, 0.9, 1.0)
 """The parts of training at whose ends it is looked whether a course still goes one way."""
 
 SCALE = (0.5, 0.6, 0.7, 0.8, 0.9)
@@ -278,7 +278,9 @@ def still_moves(check: Kind, run: Run, conditions: Sequence[Condition]) -> list[
     if all(condition.limit.side is not Side.WITHIN for condition in conditions):
         return [False] * len(conditions)
     logs = _logs(run, check.to_the_end)
-    parts = [check.conditions(_until(replace(run, settled=True), logs, part)) for part in PARTS]
+    parts = [
+        check.conditions(_until(replace(run, settled=True), logs, part)) for part in LAST_PARTS
+    ]
     return [_goes_through(numbers) for numbers in zip(*parts, strict=True)]
 
 
