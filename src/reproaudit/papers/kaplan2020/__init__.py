@@ -11,6 +11,7 @@ fits the surface to them as Hoffmann's third approach does (Besiroglu and others
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,15 +59,13 @@ SURFACES = {
 """Hoffmann's approach 3 as its text prints it and as its TeX source has it (released code of Pearce
 and Song), Besiroglu's refit (its notebook), and Czech's surface of equal exponents."""
 
-WINDOWS = ("small", "large")
+COUNTS = ("without", "total")
+"""What counts as parameters: all but the embedding, or all."""
 
 
 def with_embedding(n: Array, omega: float) -> Array:
     """All parameters of models with n outside the embedding, n + ω·n^(1/3); shape of n."""
     return n + omega * np.cbrt(n)
-
-
-# --- the best size of each budget ----------------------------------------------------------------
 
 
 def best_sizes(
@@ -121,7 +120,12 @@ def _exact_optimum(surface: Surface, omega: float, cost: str, log_compute: Array
 
 
 def exponent_of(log_compute: Array, log_size: Array, by: str) -> float:
-    """The exponent of size in compute, by least squares or as the median of local exponents."""
+    """The exponent of size in compute, by least squares or as the median of local exponents.
+
+    NaN of fewer than two budgets, such as where no best size lies inside the grid.
+    """
+    if len(log_compute) < 2:
+        return math.nan
     if by == "least squares":
         return float(np.polyfit(log_compute, log_size, 1)[0])
     return float(np.median(np.gradient(log_size, log_compute)))
@@ -161,21 +165,16 @@ def _vertex(x: Array, y: Array) -> float:
 
 def measure_laws(s: AuditSettings, _seed: int) -> Mapping[str, Any]:
     """The exponents of compute, by what counts and where, and the tokens for each parameter."""
-    windows = dict(zip(WINDOWS, (s.window, s.large_window), strict=True))
-    near = exponent_of(*best_sizes(s, s.cost, s.size, s.window), s.regression)
     exact = AuditSettings(**{**vars(s), "optimum": "exact"})
     by_window = [
-        [
-            exponent_of(*best_sizes(exact, count, count, window), s.regression)
-            for count in ("without", "total")
-        ]
-        for window in windows.values()
+        [exponent_of(*best_sizes(exact, count, count, window), s.regression) for count in COUNTS]
+        for window in (s.window, s.large_window)
     ]
     isoflops = np.array([isoflop(s, width) for width in s.widths])
     surface = SURFACES[s.surface]
     best = surface.best_size(np.array(s.trained_compute))
     return {
-        "exponent": near,
+        "exponent": exponent_of(*best_sizes(s, s.cost, s.size, s.window), s.regression),
         "by_window": by_window,
         "gap": np.abs(np.diff(by_window, axis=1)[:, 0]),
         "own_exponent": surface.exponent,
@@ -183,9 +182,6 @@ def measure_laws(s: AuditSettings, _seed: int) -> Mapping[str, Any]:
         "tokens_off": isoflops[:, 1],
         "tokens_per_parameter": s.trained_compute / (6 * best**2),
     }
-
-
-# --- fits to simulated losses --------------------------------------------------------------------
 
 
 def simulated(s: AuditSettings, seed: int) -> tuple[Array, Array, Array]:
