@@ -154,7 +154,7 @@ def pair_words(
 
     Args:
         pair: the two, the one that is divided or subtracted from first.
-        over: what stands between them, over or minus.
+        over: the word between them, over or minus.
         names: of the audit.
         by_median: whether that of another arm is the median of its runs.
     """

@@ -52,7 +52,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "part",
         "passed",
         "depends on a choice",
-        "yes or no hangs on a choice that the paper leaves open",
+        "yes or no hangs on a choice, which is named",
     ),
     Outcome.NOT_SUPPORTED: Look(
         "✗",

@@ -455,6 +455,8 @@ class Head(StrictModel):
     """The scale of the runs, in words."""
     runs: str
     """How many runs a claim rests on, in words; empty without any."""
+    stand_in: str = ""
+    """The stand-in on which every claim of a paper was run, where it is the same."""
     read: str
     """What was read of the paper; empty if nobody says."""
     not_read: str

@@ -102,7 +102,9 @@ def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     ended = [f"{count} {how}" for count, how in both if count]
     aside = f" ({', '.join(ended)})" if ended else ""
     runs = f"{counted(kept.count, 'run')}{aside}, {kept.seconds / 60:.1f} core-minutes"
-    yield from _wrapped(f"{card.slug} · {card.head.scale} · {runs}", width)
+    stand_in = f"on a stand-in: {card.head.stand_in}" if card.head.stand_in else ""
+    said = (card.slug, card.head.scale, stand_in, runs)
+    yield from _wrapped(" · ".join(filter(None, said)), width)
     yield from _verdict(card, width)
     if card.tier == "smoke":
         return

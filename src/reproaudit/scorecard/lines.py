@@ -69,8 +69,14 @@ def is_plain(claim: ClaimText) -> bool:
     )
 
 
-def line_of(claim: ClaimText, rows: Sequence[Row], most: int = MOST_LINE_WORDS) -> ClaimLine:
-    """Return a claim's line: its clause and what was found, in at most 25 words together."""
+def line_of(
+    claim: ClaimText, rows: Sequence[Row], most: int = MOST_LINE_WORDS, stand_in: str = ""
+) -> ClaimLine:
+    """Return a claim's line: its clause and what was found, in at most 25 words together.
+
+    Args:
+        stand_in: the stand-in that stands above all lines.
+    """
     answer = claim.answer
     depends = answer.outcome is Outcome.DEPENDS
     left = most - len(claim.claim.short.split())
@@ -83,7 +89,7 @@ def line_of(claim: ClaimText, rows: Sequence[Row], most: int = MOST_LINE_WORDS) 
         whose=whose_of(claim.claim),
         level=None if depends else answer.level,
         title=claim.claim.short,
-        text=_fitted([cores_of(claim), *_exceptions(claim, rows)], left),
+        text=_fitted([cores_of(claim), *_exceptions(claim, rows, stand_in)], left),
     )
 
 
@@ -278,14 +284,14 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row]) -> list[list[str]]:
+def _exceptions(claim: ClaimText, rows: Sequence[Row], stand_in: str) -> list[list[str]]:
     """What is missed beside what decides: other readings, also said, stricter, coordinates.
 
     Each in forms from long to short.
     """
     proxy = claim.answer.proxy
     groups = [
-        [f"on a stand-in: {proxy}", "on a stand-in"] if proxy else [],
+        [f"on a stand-in: {proxy}", "on a stand-in"] if proxy and proxy != stand_in else [],
         _reading_forms(claim),
         _unread_forms(claim, rows),
         _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),

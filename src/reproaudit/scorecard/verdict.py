@@ -22,6 +22,7 @@ from reproaudit.formats.numbers import at_words, capital, counted, listed, sever
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
     ChoiceRow,
+    ClaimLine,
     DocumentedCounts,
     Head,
     HeadCounts,
@@ -184,10 +185,10 @@ def words_in(head: Head) -> int:
         *(_FRAME, _LINKS, head.link and "[arXiv 1] ·", head.code and "· [authors' code]"),
         _CHOICES if head.choices else "",
         *(head.title, head.byline, head.scale, head.runs, head.read, head.not_read, head.fold),
+        head.stand_in and f"· on a stand-in: {head.stand_in}",
         *head.verdict,
         "" if note is None else f"> {note.text} > — opinion of {note.by}, {note.as_of}",
-        " · ".join(legend({line.outcome for line in head.own})),
-        *(f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in head.own),
+        *map(_lines_counted, filter(None, (head.own, head.other_side))),
         *(f"| {row.words} | {row.value} → {listed(row.others)} |" for row in head.choices),
         *(f"| {row.scale} |" for row in head.choices),
         *(effect.text for choice in head.choices for effect in choice.effects),
@@ -198,23 +199,49 @@ def words_in(head: Head) -> int:
     return sum(len(part.split()) for part in parts)
 
 
+def _lines_counted(side: Sequence[ClaimLine]) -> str:
+    """The lines of one side with their title and legend."""
+    lines = (f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in side)
+    return " ".join(["The other side's claims ·", *legend({line.outcome for line in side}), *lines])
+
+
+MOST_AUTHORS = 6
+"""The most authors who are all named."""
+
+
+def _names(authors: Sequence[str]) -> str:
+    """The last names; of many authors the first three and a count."""
+    names = [name.split()[-1] for name in authors]
+    if len(names) > MOST_AUTHORS:
+        return f"{', '.join(names[:3])} and {len(names) - 3} others"
+    return ", ".join(names)
+
+
+def _stand_in(texts: Sequence[ClaimText]) -> str:
+    """The stand-in on which every claim of a paper was run; empty where it is not the same."""
+    used = {text.answer.proxy for text in texts if whose_of(text.claim) in ("paper", "literature")}
+    return (used.pop() or "") if len(used) == 1 else ""
+
+
 def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
-    names = ", ".join(name.split()[-1] for name in paper.authors)
+    stand_in = _stand_in(judged.texts)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
     lines = [
-        line_of(text, judged.by_claim[text.answer.id], most) for text in in_order(judged.texts)
+        line_of(text, judged.by_claim[text.answer.id], most, stand_in)
+        for text in in_order(judged.texts)
     ]
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     cut = clauses_of(judged.texts) if brevity >= Brevity.CLAUSES else {}
     return Head(
         title=paper.title,
-        byline=" · ".join(filter(None, (names, paper.published))),
+        byline=" · ".join(filter(None, (_names(paper.authors), paper.published))),
         link=f"https://arxiv.org/abs/{paper.arxiv}" if paper.arxiv else "",
         code=paper.code or "",
         scale=scale_words(judged),
         runs=_runs_words(judged.own),
+        stand_in=stand_in,
         read=listed(paper.read),
         not_read=listed(paper.not_read),
         verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),

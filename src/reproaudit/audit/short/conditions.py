@@ -20,7 +20,7 @@ from reproaudit.declarations import StrictModel
 _QUANTITY = {"where": "at"}
 
 OF_ARM = " of "
-"""What stands between a quantity and the arm in whose run it is read."""
+"""The word between a quantity and the arm in whose run it is read."""
 
 MOST_PLACES = 100
 """Places at which one check may be made."""

@@ -94,7 +94,7 @@ class _Page:
         self.line = " " * indent
 
     def write(self, value: Any, indent: int, end: str, *, within: bool = True) -> None:
-        """Write a value and what stands right after it; `within` brackets a comma is quoted."""
+        """Write a value and the text right after it; `within` brackets a comma is quoted."""
         text = on_one_line(value, within=within) + end
         if len(text) <= self.room:
             self.line += text
@@ -128,7 +128,7 @@ class _Page:
 
         Args:
             value: the entry's.
-            begun: what stands before the value on this line.
+            begun: the text before the value on this line.
             size: the columns of the whole entry.
             indent: that of the next line.
         """

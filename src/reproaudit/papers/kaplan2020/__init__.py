@@ -3,7 +3,7 @@
 The loss of a model with N parameters on D tokens is L = E + A/N^α + B/D^β, with Hoffmann's fitted
 numbers, and a budget is C = 6·N·D floating point operations. N counts all parameters, or those
 without the embedding, n; the two are tied by N = n + ω·n^(1/3) (Pearce and Song 2024). The loss
-always sees N. What a reader regresses on C, and what stands in C, is a choice.
+always sees N. Which of the two a reader regresses on C, and counts in C, is a choice.
 
 `laws` has no randomness: every seed gives the same numbers. `fits` simulates measured losses, and
 fits the surface to them as Hoffmann's third approach does (Besiroglu and others 2024).
@@ -76,7 +76,7 @@ def best_sizes(
     Budgets whose best size is the smallest or the largest of the grid are left out.
 
     Args:
-        cost: what stands in C: ``"without"`` or ``"total"``, the parameters without the embedding,
+        cost: what counts in C: ``"without"`` or ``"total"``, the parameters without the embedding,
             or all.
         size: which of the two is the size.
         window: the decimal logarithms of the smallest and the largest budget.
