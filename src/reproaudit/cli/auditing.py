@@ -124,6 +124,8 @@ def new(
             say(remark, style="yellow")
     lines = [f"wrote {file}" for file in drafted.files]
     lines.append(f"{drafted.todo} TODOs. List them with: reproaudit check {drafted.files[0]}")
+    if not (claims or results):
+        lines.append(f"then: reproaudit run {slug} --audits {out}")
     if results:
         lines.append(f"then: reproaudit judge {drafted.files[0]} {' '.join(map(str, results))}")
     present(drafted.data, lines, as_json)

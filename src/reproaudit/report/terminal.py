@@ -61,7 +61,7 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
         yield from _wrapped(f"{place}. {question.text}", width, "  ", "     ")
     if head.ours:
         yield from ("", *_wrapped(f"Ours: {head.ours}", width))
-    yield from _unmet(card, width)
+    yield from _unmet(card, width, "--verbose has")
 
 
 def judged_lines(
@@ -76,7 +76,7 @@ def judged_lines(
     yield ""
     yield from _claims(card.head.claims, width)
     yield from _choices(card, width)
-    yield from _unmet(card, width)
+    yield from _unmet(card, width, "--out writes")
     remarks = [remark for remark in card.made.remarks if remark not in above]
     if remarks:
         yield ""
@@ -160,12 +160,16 @@ def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
         )
 
 
-def _unmet(card: Scorecard, width: int) -> Iterator[str]:
-    """Yield each claim with the conditions that its runs miss; under other values, how many."""
+def _unmet(card: Scorecard, width: int, where: str) -> Iterator[str]:
+    """Yield each claim with the conditions that its runs miss; under other values, how many.
+
+    Args:
+        where: which option shows the numbers, with its verb.
+    """
     every = [] if card.tier == "smoke" else parts(card)
     said = {part.name: [*dict.fromkeys(_unmet_of(part))] for part in every}
     if any(said.values()):
-        yield from ("", "Not met (--verbose has every number)")
+        yield from ("", f"Not met ({where} every number)")
     for name, conditions in said.items():
         if conditions:
             yield from _wrapped(f"{name}: {'; '.join(conditions)}", width, "  ", "    ")

@@ -253,8 +253,8 @@ _COMPARED: dict[str, Any] = {
         Field(default=None, description="The arm in which `value` is claimed to be worse."),
     ),
     "higher": (
-        bool,
-        Field(default=False, description="Whether a higher `value` is better; else a lower."),
+        bool | None,
+        Field(default=None, description="Whether a higher `value` is better; needed with `arm`."),
     ),
 }
 

@@ -192,7 +192,12 @@ def _sides_of(node: Node, names: Names) -> dict[str, Node]:
         return left
     other = quantity_in(quantity(value), arm)
     higher = node.get("higher")
-    ends = (other, value) if higher is not None and higher.data is True else (value, other)
+    if higher is None:
+        message = "found no 'higher'; expected it beside 'value' and 'arm'"
+        remedy = "Write 'higher: true' if the larger value is the better one, else 'higher: false'."
+        names.faults.append(Violation("RA051", node.loc, message, remedy))
+        return left
+    ends = (other, value) if higher.data is True else (value, other)
     return {**left, "lower": ends[0], "upper": ends[1]}
 
 

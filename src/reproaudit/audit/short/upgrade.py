@@ -514,8 +514,7 @@ def _compared(data: Data, check: StrictModel) -> Data:
     if other.arm is None or other.model_copy(update={"arm": None}) != own:
         return data
     rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
-    higher = {"higher": True} if own is upper else {}
-    return {**rest, "value": _quantity(own), "arm": other.arm, **higher}
+    return {**rest, "value": _quantity(own), "arm": other.arm, "higher": own is upper}
 
 
 def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
