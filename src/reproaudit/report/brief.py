@@ -20,7 +20,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
         horizons: measurement -> the last step that all runs have.
     """
     head = card.head
-    lines = [f"# {head.title}", "", f"{head.byline} · {head.scale}", ""]
+    lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
     if card.origin is not None:
         lines += [f"Not ours: measured by {card.origin.who} ({card.origin.source}).", ""]
     lines += [" ".join(head.verdict), "", "| claim | answer | runs that say yes |", "|---|---|---|"]
@@ -43,9 +43,9 @@ def _step(card: Scorecard, measurement: str) -> str:
 
 def _rows(line: ClaimLine, answer: ClaimAnswer) -> Iterator[str]:
     """Yield a row for a claim, and one for each of its controls and choices."""
-    base = answer.base
+    sure = f", certainty {line.level}" if line.level else ""
     title = _cell(line.title)
-    yield f"| {line.name}: {title} | {answer.outcome} | {base.yes} of {base.n} |"
+    yield f"| {line.name}: {title} | {answer.outcome}{sure} | {_cell(line.text)} |"
     arms = [("control", control.name, control.yes, control.n) for control in answer.controls]
     choices = (*answer.readings, *answer.alternatives)
     arms += [("with", choice.name, choice.yes, choice.n) for choice in choices]
