@@ -476,17 +476,19 @@ class Sheet:
 
     @cached_property
     def phrases(self) -> re.Pattern[str]:
-        """What audit and reviews say in words, in which numbers are theirs."""
+        """What audit, reviews and stand-ins say in words, in which numbers are theirs."""
         texts: set[str] = set()
         for model in (self.audit, self.reviews):
             texts |= {*_strings(model.model_dump(mode="json"))}
         texts |= {f"opinion of {note.reviewer}" for note in [self.reviews.note] if note}
+        runs = [run for by_seed in self.records.values() for run in by_seed.values()]
+        texts |= {run.proxy for run in runs if run.proxy}
         known = sorted(texts, key=len, reverse=True)
         joined = "|".join(re.escape(text.rstrip(".")) for text in known)
         return re.compile(rf"(?<![\w.])(?:{joined})(?!\w)", re.IGNORECASE)
 
     def bare(self, text: str) -> str:
-        """Return a text without what audit and reviews say, and without dates."""
+        """Return a text without what audit, reviews and stand-ins say, and without dates."""
         text = re.sub(r"\d{4}-\d\d-\d\d|arXiv \d+\.\d+", "", " ".join(text.split()))
         return self.phrases.sub("§", text)
 

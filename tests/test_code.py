@@ -45,6 +45,7 @@ LEFT_OUT = {
     "chen2024": {"ablations.py", "compiling.py", "movement.py", *NEVER_IMPORTED},
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
     "yang2025": NEVER_IMPORTED,
+    "belkin2019": ONE_FUNCTION,
     "henderson2018": ONE_FUNCTION | {"compiling.py"},
     "kaplan2020": ONE_FUNCTION | {"compiling.py"},
     "reddi2018": ONE_FUNCTION,
@@ -420,7 +421,7 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"henderson2018", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"}
+NUMPY_ALONE = {"belkin2019", "henderson2018", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"}
 """Papers whose module computes without torch."""
 
 

@@ -25,7 +25,15 @@ from second_reader import faults
 
 SHIPPED = Path(__file__).parents[2] / "reports" / "paper"
 PAPERS = (
-    *("ahn2023", "chen2024", "henderson2018", "kaplan2020", "reddi2018", "shumailov2024"),
+    *(
+        "ahn2023",
+        "belkin2019",
+        "chen2024",
+        "henderson2018",
+        "kaplan2020",
+        "reddi2018",
+        "shumailov2024",
+    ),
     *("wang2024", "wei2022", "yang2025"),
 )
 CARDS = 40
@@ -68,7 +76,9 @@ def test_a_papers_pages_say_what_its_records_say(
     made = answers.scorecard_of
 
     def noted(audit: Any, reviews: Any, tier: Any, claims: Any, records: Any, **more: Any) -> Any:
-        sheets.append(Sheet(audit, records, claims, more["quick"], reviews, more["earlier"]))
+        sheets.append(
+            Sheet(audit, records, claims, more["quick"], reviews, more["history"].earlier)
+        )
         return made(audit, reviews, tier, claims, records, **more)
 
     monkeypatch.setattr(answers, "scorecard_of", noted)
