@@ -51,6 +51,7 @@ LEFT_OUT = {
     "reddi2018": ONE_FUNCTION,
     "shumailov2024": ONE_FUNCTION | {"compiling.py"},
     "wei2022": ONE_FUNCTION,
+    "wilson2017": ONE_FUNCTION | {"compiling.py"},
 }
 """What a paper does not import of `reproaudit.lab`."""
 
@@ -421,7 +422,7 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"belkin2019", "henderson2018", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"}
+NUMPY_ALONE = set(LEFT_OUT) - {"ahn2023", "chen2024", "wang2024", "yang2025"}
 """Papers whose module computes without torch."""
 
 

@@ -24,18 +24,7 @@ from reproaudit.store.shipped import FILE_NAME
 from second_reader import faults
 
 SHIPPED = Path(__file__).parents[2] / "reports" / "paper"
-PAPERS = (
-    *(
-        "ahn2023",
-        "belkin2019",
-        "chen2024",
-        "henderson2018",
-        "kaplan2020",
-        "reddi2018",
-        "shumailov2024",
-    ),
-    *("wang2024", "wei2022", "yang2025"),
-)
+PAPERS = sorted(file.parent.name for file in SHIPPED.glob("*/scorecard.json"))
 CARDS = 40
 CLAIMS = 5
 WIDTH = 80
