@@ -46,6 +46,7 @@ LEFT_OUT = {
     "wang2024": {"ablations.py", *NEVER_IMPORTED},
     "yang2025": NEVER_IMPORTED,
     "henderson2018": ONE_FUNCTION | {"compiling.py"},
+    "ioffe2015": ONE_FUNCTION | {"compiling.py"},
     "kaplan2020": ONE_FUNCTION | {"compiling.py"},
     "reddi2018": ONE_FUNCTION,
     "shumailov2024": ONE_FUNCTION | {"compiling.py"},
@@ -420,7 +421,9 @@ def test_a_card_is_for_a_module_that_imports_torch(
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
 
 
-NUMPY_ALONE = {"henderson2018", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"}
+NUMPY_ALONE = {
+    *("henderson2018", "ioffe2015", "kaplan2020", "reddi2018", "shumailov2024", "wei2022"),
+}
 """Papers whose module computes without torch."""
 
 

@@ -25,8 +25,8 @@ from second_reader import faults
 
 SHIPPED = Path(__file__).parents[2] / "reports" / "paper"
 PAPERS = (
-    *("ahn2023", "chen2024", "henderson2018", "kaplan2020", "reddi2018", "shumailov2024"),
-    *("wang2024", "wei2022", "yang2025"),
+    *("ahn2023", "chen2024", "henderson2018", "ioffe2015", "kaplan2020", "reddi2018"),
+    *("shumailov2024", "wang2024", "wei2022", "yang2025"),
 )
 CARDS = 40
 CLAIMS = 5
