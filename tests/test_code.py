@@ -47,6 +47,7 @@ LEFT_OUT = {
     "yang2025": NEVER_IMPORTED,
     "belkin2019": ONE_FUNCTION,
     "henderson2018": ONE_FUNCTION | {"compiling.py"},
+    "ioffe2015": ONE_FUNCTION | {"compiling.py"},
     "kaplan2020": ONE_FUNCTION | {"compiling.py"},
     "reddi2018": ONE_FUNCTION,
     "shumailov2024": ONE_FUNCTION | {"compiling.py"},
