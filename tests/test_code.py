@@ -48,7 +48,7 @@ LEFT_OUT = {
     "belkin2019": ONE_FUNCTION,
     "henderson2018": ONE_FUNCTION | {"compiling.py"},
     "ioffe2015": ONE_FUNCTION | {"compiling.py"},
-    "kaplan2020": ONE_FUNCTION | {"compiling.py"},
+    "kaplan2020": ONE_FUNCTION | {"compiling.py", "parts.py"},
     "reddi2018": ONE_FUNCTION,
     "shumailov2024": ONE_FUNCTION | {"compiling.py"},
     "wei2022": ONE_FUNCTION,

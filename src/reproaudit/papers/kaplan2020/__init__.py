@@ -47,7 +47,7 @@ class Surface:
     def best_size(self, compute: Array) -> Array:
         """The best N of each budget C = 6·N·D, G·(C/6)^(β/(α + β)); shape of the budgets."""
         ratio = self.alpha * self.A / (self.beta * self.B)
-        return ratio ** (1 / (self.alpha + self.beta)) * (compute / 6) ** self.exponent
+        return ratio ** (1 / (self.alpha + self.beta)) * (compute / 6) ** self.exponent  # type: ignore[no-any-return]
 
 
 SURFACES = {
@@ -82,13 +82,13 @@ def best_sizes(
         window: the decimal logarithms of the smallest and the largest budget.
     """
     surface = SURFACES[s.surface]
-    compute = np.logspace(*window, s.budgets)
+    compute = np.logspace(*window, s.budgets)  # type: ignore[call-overload]
     if s.optimum == "exact":
         log_n = _exact_optimum(surface, s.omega, cost, np.log(compute))
         best = np.exp(log_n)
         inside = np.isfinite(best)
     else:
-        grid = np.logspace(*s.grid, s.grid_sizes)
+        grid = np.logspace(*s.grid, s.grid_sizes)  # type: ignore[call-overload]
         paid = grid if cost == "without" else with_embedding(grid, s.omega)
         tokens = _on_grid(compute[:, None] / (6 * paid), s.token_grid, s.token_sizes)
         place = surface.loss(with_embedding(grid, s.omega), tokens).argmin(axis=1)
@@ -141,7 +141,7 @@ def isoflop(s: AuditSettings, width: float) -> tuple[float, float]:
         The exponent of N in C, and the error in per cent of D extrapolated to 10²⁴ operations.
     """
     surface = SURFACES[s.surface]
-    compute = np.logspace(*s.isoflop_window, s.isoflop_budgets)
+    compute = np.logspace(*s.isoflop_window, s.isoflop_budgets)  # type: ignore[call-overload]
     centre = surface.best_size(compute) * np.geomspace(1, s.drift, len(compute))
     sizes = centre[:, None] * np.geomspace(1 / width, width, s.isoflop_sizes)
     tokens = compute[:, None] / (6 * sizes)
@@ -187,7 +187,7 @@ def measure_laws(s: AuditSettings, _seed: int) -> Mapping[str, Any]:
 def simulated(s: AuditSettings, seed: int) -> tuple[Array, Array, Array]:
     """Logarithms of sizes, tokens and noisy losses of models not trained; shape (point,)."""
     rng = generator(seed, "points")
-    compute = 10 ** rng.uniform(*s.point_compute, s.points)
+    compute = 10 ** rng.uniform(*s.point_compute, s.points)  # type: ignore[call-overload]
     surface = SURFACES[s.surface]
     sizes = surface.best_size(compute) * 10 ** rng.uniform(-0.5, 0.5, s.points)
     tokens = compute / (6 * sizes)
