@@ -339,6 +339,8 @@ class Sheet:
             found[name].numbers += self._lengths(tallies)
             found[name].pairs |= {count for count, _ in self.sides(name)}
             found[name].numbers += self._beside(name)
+            alike = Counter(reading.decision for reading in self.answered[name].readings)
+            found[name].numbers += [n - own for n in alike.values() for own in (0, 1)]
             found[name].numbers += _numbers_of(self.claims[name].model_dump(mode="json"))
         return found
 
@@ -481,6 +483,8 @@ class Sheet:
         for model in (self.audit, self.reviews):
             texts |= {*_strings(model.model_dump(mode="json"))}
         texts |= {f"opinion of {note.reviewer}" for note in [self.reviews.note] if note}
+        for records in self.records.values():
+            texts |= {*_strings([record.proxy for record in records.values()])}
         known = sorted(texts, key=len, reverse=True)
         joined = "|".join(re.escape(text.rstrip(".")) for text in known)
         return re.compile(rf"(?<![\w.])(?:{joined})(?!\w)", re.IGNORECASE)
