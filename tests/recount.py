@@ -339,6 +339,8 @@ class Sheet:
             found[name].numbers += self._lengths(tallies)
             found[name].pairs |= {count for count, _ in self.sides(name)}
             found[name].numbers += self._beside(name)
+            alike = Counter(reading.decision for reading in self.answered[name].readings)
+            found[name].numbers += [n - own for n in alike.values() for own in (0, 1)]
             found[name].numbers += _numbers_of(self.claims[name].model_dump(mode="json"))
         return found
 
