@@ -68,7 +68,9 @@ def test_a_papers_pages_say_what_its_records_say(
     made = answers.scorecard_of
 
     def noted(audit: Any, reviews: Any, tier: Any, claims: Any, records: Any, **more: Any) -> Any:
-        sheets.append(Sheet(audit, records, claims, more["quick"], reviews, more["earlier"]))
+        sheets.append(
+            Sheet(audit, records, claims, more["quick"], reviews, more["history"].earlier)
+        )
         return made(audit, reviews, tier, claims, records, **more)
 
     monkeypatch.setattr(answers, "scorecard_of", noted)
