@@ -217,10 +217,16 @@ def _names(authors: Sequence[str]) -> str:
     return ", ".join(names)
 
 
+def _stand_ins(texts: Sequence[ClaimText]) -> set[str]:
+    """The stand-ins on which the claims of papers were run; empty text of a claim without one."""
+    listed_claims = (text for text in texts if whose_of(text.claim) in ("paper", "literature"))
+    return {text.answer.proxy or "" for text in listed_claims}
+
+
 def _stand_in(texts: Sequence[ClaimText]) -> str:
     """The stand-in on which every claim of a paper was run; empty where it is not the same."""
-    used = {text.answer.proxy for text in texts if whose_of(text.claim) in ("paper", "literature")}
-    return (used.pop() or "") if len(used) == 1 else ""
+    used = _stand_ins(texts)
+    return used.pop() if len(used) == 1 else ""
 
 
 def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
@@ -304,8 +310,13 @@ def _has_guesses(judged: JudgedPaper) -> bool:
 
 def scale_words(judged: JudgedPaper) -> str:
     """Return the scale of the records."""
+    used = _stand_ins(judged.texts)
+    if judged.tier == "paper" and judged.origin is not None:
+        return "scale as measured"
+    if judged.tier == "paper" and used and all(used):
+        return "our largest scale"
     if judged.tier == "paper":
-        return "the paper's own scale" if judged.origin is None else "scale as measured"
+        return "the paper's own scale"
     if judged.scale == "paper":
         return f"the paper's own scale, seeds drawn with '{judged.tier.partition('-')[2]}'"
     return "reduced scale" if judged.tier == "quick" else "smoke: nothing is judged"
