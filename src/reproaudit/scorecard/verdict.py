@@ -173,7 +173,7 @@ class Brevity(IntEnum):
     """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
 
 
-_FRAME = "# · · read: · **not read: ## **The paper's own claims** · *Ours:*"
+_FRAME = "# · · read: · **not read: ## · · *Ours:*"
 _CHOICES = "**Choices that matter** | choice | one value → another | what changes | scale | |---|"
 _LINKS = "[every number (JSON)] · [records]"
 
@@ -202,7 +202,7 @@ def words_in(head: Head) -> int:
 def _lines_counted(side: Sequence[ClaimLine]) -> str:
     """The lines of one side with their title and legend."""
     lines = (f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in side)
-    return " ".join(["The other side's claims ·", *legend({line.outcome for line in side}), *lines])
+    return " ".join(["**The paper's own claims** ·", *legend({line.outcome for line in side}), *lines])
 
 
 MOST_AUTHORS = 6
