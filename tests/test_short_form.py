@@ -307,8 +307,8 @@ def test_claims_alone_are_an_audit() -> None:
     assert (check.lower.arm, check.upper.arm) == ("reinforce", None), "a higher value is better"
 
 
-def test_a_lower_value_is_better_unless_the_check_says_otherwise() -> None:
-    audit = read(MAXRL.replace("higher: true, ", ""), "maxrl2026")
+def test_a_lower_value_is_better_where_the_check_says_so() -> None:
+    audit = read(MAXRL.replace("higher: true, ", "higher: false, "), "maxrl2026")
     check = audit.claims[0].headline[0]
     assert isinstance(check, Beats)
     assert (check.lower.arm, check.upper.arm) == (None, "reinforce")

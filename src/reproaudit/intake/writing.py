@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -137,7 +138,8 @@ def _open_table(audit: Audit, batch: Batch, name: str) -> str:
 
 
 def _yaml(data: Any) -> str:
+    """Return data with each list on one line, which may be a comment's."""
     text: str = yaml.safe_dump(
-        data, sort_keys=False, allow_unicode=True, width=96, default_flow_style=None
+        data, sort_keys=False, allow_unicode=True, width=sys.maxsize, default_flow_style=None
     )
     return text.strip("{}\n") + "\n" if isinstance(data, dict) else text
