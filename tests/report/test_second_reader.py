@@ -63,7 +63,9 @@ UNREAD = "the reader knows no level whose name has two words, where the mean dec
 @pytest.mark.parametrize(
     "slug",
     [
-        pytest.param(slug, marks=pytest.mark.xfail(slug == "henderson2018", reason=UNREAD))
+        pytest.param(
+            slug, marks=pytest.mark.xfail(slug == "henderson2018", reason=UNREAD, strict=True)
+        )
         for slug in PAPERS
     ],
 )

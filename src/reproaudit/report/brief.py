@@ -23,7 +23,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
     if card.origin is not None:
         lines += [f"Not ours: measured by {card.origin.who} ({card.origin.source}).", ""]
-    lines += [" ".join(head.verdict), "", "| claim | answer | runs that say yes |", "|---|---|---|"]
+    lines += [" ".join(head.verdict), "", "| claim | answer | what was found |", "|---|---|---|"]
     answers = {answer.id: answer for answer in card.claims}
     rows = [row for line in head.claims for row in _rows(line, answers[line.claim])]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]

@@ -302,9 +302,13 @@ def meta(card: Scorecard) -> list[str]:
     """Return authors, scale and what was read, as the first line has them."""
     head = card.head
     scale = ", ".join(filter(None, (head.scale, head.runs)))
-    stand_in = f"on a stand-in: {head.stand_in}" if head.stand_in else ""
     read = f"read: {head.read}" if head.read else ""
-    return [*filter(None, (head.byline, scale, stand_in, read))]
+    return [*filter(None, (head.byline, scale, stand_in_words(head), read))]
+
+
+def stand_in_words(head: Head) -> str:
+    """Return on what every claim was run in place of the paper's own; '' of a paper without."""
+    return f"on a stand-in: {head.stand_in}" if head.stand_in else ""
 
 
 def certainty_words(part: ClaimPart) -> str:

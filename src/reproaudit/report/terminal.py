@@ -24,6 +24,7 @@ from reproaudit.report.parts import (
     meta,
     parts,
     sides,
+    stand_in_words,
     title_words,
 )
 from reproaudit.report.reviews import note_words
@@ -102,8 +103,7 @@ def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     ended = [f"{count} {how}" for count, how in both if count]
     aside = f" ({', '.join(ended)})" if ended else ""
     runs = f"{counted(kept.count, 'run')}{aside}, {kept.seconds / 60:.1f} core-minutes"
-    stand_in = f"on a stand-in: {card.head.stand_in}" if card.head.stand_in else ""
-    said = (card.slug, card.head.scale, stand_in, runs)
+    said = (card.slug, card.head.scale, stand_in_words(card.head), runs)
     yield from _wrapped(" · ".join(filter(None, said)), width)
     yield from _verdict(card, width)
     if card.tier == "smoke":

@@ -90,7 +90,7 @@ class ReportNote:
         for file in (self.entry.review_file, *_own_files(self.entry)):
             yield from _stated(file)
         yield from _below(self.store / self.entry.slug)
-        for file in sorted(self.store.glob("*.json*")):
+        for file in sorted(self.store.glob("[!.]*")):
             yield from _stated(file)
         for reports in dict.fromkeys((self.out, self.store.parent / "reports")):
             for folder in sorted(reports.glob(f"*/{self.entry.slug}")):
