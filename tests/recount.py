@@ -432,7 +432,8 @@ class Sheet:
         role: str,
     ) -> Tally:
         grade = claim.grade
-        symbol = "" if grade is None or at is None else f"{grade.symbol} = {value_text(at)}"
+        called = at if isinstance(at, str) else value_text(at)  # a coordinate is no setting's value
+        symbol = "" if grade is None or at is None else f"{grade.symbol} = {called}"
         blind = self._is_blind(claim, planned, at)
         words = tuple(self._words(claim, planned))
         seeds = {

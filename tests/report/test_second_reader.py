@@ -57,18 +57,7 @@ def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arms, "ask_runs", once)
 
 
-UNREAD = "the reader knows no level whose name has two words, where the mean decides"
-
-
-@pytest.mark.parametrize(
-    "slug",
-    [
-        pytest.param(
-            slug, marks=pytest.mark.xfail(slug == "henderson2018", reason=UNREAD, strict=True)
-        )
-        for slug in PAPERS
-    ],
-)
+@pytest.mark.parametrize("slug", PAPERS)
 def test_a_papers_pages_say_what_its_records_say(
     slug: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
