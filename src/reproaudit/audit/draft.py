@@ -184,7 +184,8 @@ def _check(says: str, results: Results) -> str:
     value = _named(says, results.measurements)
     is_bounded = not results.arms or _BOUNDS.search(says) is not None
     if _COMPARES.search(says) or not is_bounded:
-        up, down = bool(_UPWARDS.search(says)), bool(_DOWNWARDS.search(says))
+        up = _UPWARDS.search(says) is not None
+        down = _DOWNWARDS.search(says) is not None
         higher = TODO if up == down else str(up).lower()
         return _beats(value, _named(says, results.arms), higher)
     side = "at_most" if _AT_MOST.search(says) else "at_least"

@@ -157,9 +157,8 @@ class Beats(Kind, Sourced):
         """What is compared of this run and of the other arm's, the smaller the better."""
         if self.group is None:
             return None
-        own, other = self.lower, self.upper
-        if other.arm is None:
-            own, other = other, own
+        own = self.lower if self.upper.arm is not None else self.upper
+        other = self.upper if own is self.lower else self.lower
         sign = 1.0 if own is self.lower else -1.0
         numbers = run.numbers(own)
         if len(numbers) != 1:

@@ -236,7 +236,8 @@ def _change(run: Run, onset: Onset) -> _Change | Void | None:
 
 def _order(early: _Change, late: _Change) -> tuple[float, float, float]:
     """The ratio of the onsets: the least that it can be, as interpolated, and the most."""
-    first, second = early.onset, late.onset
+    first = early.onset
+    second = late.onset
     return (
         second.before / first.after,
         second.step / first.step,

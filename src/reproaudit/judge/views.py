@@ -112,9 +112,8 @@ def _starts_elsewhere(logs: Sequence[Logged]) -> tuple[str, float] | None:
 
 def _start_apart(log: Logged, other: Logged) -> bool:
     """Whether two logs begin farther apart than by a tenth of all that they range over."""
-    first, second = log.columns, other.columns
-    most = FAR * float(np.ptp(np.concatenate([*first, *second])))
-    starts = itertools.product(first, second)
+    most = FAR * float(np.ptp(np.concatenate([*log.columns, *other.columns])))
+    starts = itertools.product(log.columns, other.columns)
     return any(abs(float(a[0]) - float(b[0])) > most for a, b in starts)
 
 

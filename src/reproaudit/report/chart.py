@@ -135,7 +135,8 @@ def _heights(figure: Figure) -> list[float]:
     heights = [value for lines in trained for run in lines.runs for value in run] + levels
     built = [run[-1] for lines in figure.lines if lines.role == "positive" for run in lines.runs]
     if figure.log_y:
-        least, most = min(heights) / FAR_AWAY, max(heights) * FAR_AWAY
+        least = min(heights) / FAR_AWAY
+        most = max(heights) * FAR_AWAY
         return heights + [min(max(value, least), most) for value in built]
     return heights + built
 

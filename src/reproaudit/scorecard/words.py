@@ -142,7 +142,8 @@ def typical_words(
     far = far_of(estimate)
     if what.inverse is not None and 0 < min(typical, worst) <= max(typical, worst) < 1:
         template = what.inverse
-        typical, worst = 1 / typical, 1 / worst
+        typical = 1 / typical
+        worst = 1 / worst
         far = tuple(1 / number for number in far)
     usual, last = (figure_words(estimate, what, value) for value in (typical, worst))
     aside = f", worst run {last}" if with_worst and usual != last else ""

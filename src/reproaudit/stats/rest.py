@@ -119,7 +119,8 @@ class _Trend:
         """Fit a line; both have shape (step,)."""
         about = float(times.mean())
         at = times - about
-        slope, level = float(at @ logs / (at @ at)), float(logs.mean())
+        slope = float(at @ logs / (at @ at))
+        level = float(logs.mean())
         left_over = logs - level - slope * at
         misfit = misfit_of(left_over, RESOLVED)
         free = max(misfit.independent - 2, 1.0)
@@ -216,8 +217,8 @@ def cuts_of(steps: FloatArray, rates: FloatArray) -> FloatArray:
     It falls by a third or more between two observations, and the next one is hardly lower: a rate
     that goes on falling, as along a cosine, is not cut.
     """
-    before, now, after = rates[:-2], rates[1:-1], rates[2:]
-    return steps[1:-1][(now <= CUT * before) & (after >= STAYS * now)]
+    now = rates[1:-1]
+    return steps[1:-1][(now <= CUT * rates[:-2]) & (rates[2:] >= STAYS * now)]
 
 
 def drop_of(steps: FloatArray, logs: FloatArray, least: float) -> Misfit | None:
@@ -236,7 +237,8 @@ def drop_of(steps: FloatArray, logs: FloatArray, least: float) -> Misfit | None:
     span = (steps - steps[0]) / (steps[-1] - steps[0])
     shape = np.stack([np.ones(count), span, after], axis=1)
     fitted, *_ = np.linalg.lstsq(shape, logs, rcond=None)
-    before, later = _Trend.of(span[:place], logs[:place]), _Trend.of(span[place:], logs[place:])
+    before = _Trend.of(span[:place], logs[:place])
+    later = _Trend.of(span[place:], logs[place:])
     goes_on = abs(later.slope) - later.error > least / RECENT[0]
     if -fitted[2] <= least or before.slope > before.error or goes_on:
         return None

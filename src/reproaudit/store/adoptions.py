@@ -203,7 +203,8 @@ class Adoptions:
             versions = tuple(sorted(line.versions.items()))
             for cell in line.cells:
                 sets = alike.setdefault((cell.pair, versions), [])
-                old, new = self.name(line.old), self.name(line.new)
+                old = self.name(line.old)
+                new = self.name(line.new)
                 joined = [codes for codes in sets if old in codes or new in codes]
                 earlier = [code for codes in joined for code in codes if code != new]
                 sets[:] = [codes for codes in sets if codes not in joined]

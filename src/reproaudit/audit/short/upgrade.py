@@ -507,7 +507,8 @@ def _ordered(data: Data) -> Data:
 
 def _compared(data: Data, check: StrictModel) -> Data:
     """Return a comparison of one quantity in two arms by the quantity and the other arm."""
-    lower, upper = getattr(check, "lower", None), getattr(check, "upper", None)
+    lower = getattr(check, "lower", None)
+    upper = getattr(check, "upper", None)
     if not isinstance(lower, Quantity) or not isinstance(upper, Quantity):
         return data
     other, own = (lower, upper) if lower.arm is not None else (upper, lower)
@@ -534,7 +535,8 @@ def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
 
 def _listed_axis(before: Data, check: Data) -> str | None:
     """Return the axis in whose coordinate alone a check differs from the one before it."""
-    there, here = before.get("where", {}), check.get("where", {})
+    there = before.get("where", {})
+    here = check.get("where", {})
     differ = [axis for axis in here if there.get(axis) != here[axis]]
     same = {**before, "where": None} == {**check, "where": None} and there.keys() == here.keys()
     several = [axis for axis in there if isinstance(there[axis], list)]
