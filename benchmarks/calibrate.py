@@ -778,7 +778,7 @@ def page(draws: int, planted: int) -> str:
 _HEAD = (
     "# How often a check says yes by chance",
     "",
-    "`make calibrate` writes this page from `benchmarks/calibrate.py`. Each row is a seeded",
+    "This page is made by `make calibrate` from `benchmarks/calibrate.py`. Each row is a seeded",
     "generator of one run's measurements; the rate is the share of draws that say yes to the check",
     "at the kind's defaults. Noise meets a contrast in half of single runs, so there the rate is",
     f"that of *met* over {OWN_RUNS} such runs.",

@@ -48,10 +48,11 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
 
 
 def test_what_the_page_shows_of_files_stands_in_them() -> None:
-    shown = re.findall(r"^```(?:yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-    workflows = (".github/workflows/claims.yml", ".gitlab-ci.yml", ".pre-commit-config.yaml")
-    for text, name in zip(shown, ("measure.py", *workflows), strict=True):
-        assert text in (AUTHOR / name).read_text(encoding="utf-8"), name
+    (shown,) = blocks("ci.md", "python")
+    assert shown in (AUTHOR / "measure.py").read_text(encoding="utf-8")
+    named = re.findall(r"^`([\w./-]+)` in `examples/author`", PAGE, re.MULTILINE)
+    assert [name for name in named if not (AUTHOR / name).is_file()] == []
+    assert len(named) == 3
 
 
 # --- the action -----------------------------------------------------------------------------------

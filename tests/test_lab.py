@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from reproaudit.cli import run_command
-from reproaudit.lab import AuditSettings, Series, experiment_of, first_crossing, mean_of_last
+from reproaudit.lab import (
+    AuditSettings,
+    Series,
+    experiment_of,
+    first_crossing,
+    mean_of_last,
+    measure_movement,
+)
 from reproaudit.lab.settings import build_settings
 
 SETTINGS = AuditSettings(steps=3, rate=0.5, widths=[1, 2], loss="own")
@@ -197,3 +204,8 @@ def test_courses_without_a_step_for_each_observation_are_refused(steps: Any, val
 def test_steps_that_do_not_increase_are_refused() -> None:
     with pytest.raises(ValueError, match="do not increase"):
         first_crossing([0, 0], [1, 2], 1)
+
+
+def test_movement_is_the_change_over_the_norm_at_the_start() -> None:
+    moved = measure_movement([[3.0], [4.0]], [[6.0], [8.0]], [7.0], [3.5])
+    assert moved == {"parameters_moved": 1.0, "training_loss_moved": 0.5}
