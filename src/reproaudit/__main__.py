@@ -9,10 +9,13 @@ import gc
 
 def start() -> None:
     """Runs the program."""
-    gc.set_threshold(50_000)  # what is imported stays: to look through it time and again is lost
+    gc.set_threshold(200_000)  # what is imported stays: to look through it time and again is lost
     from reproaudit.cli import main
 
-    main()
+    try:
+        main()
+    finally:
+        gc.freeze()  # the process ends: its last collection would look through all that goes anyway
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reproaudit.audit.arms import (
@@ -294,24 +295,24 @@ class _Read:
     along: Mapping[str, Sequence[Coordinate]]
     levels: Mapping[str, Sequence[Coordinate]]
 
-    @property
+    @cached_property
     def of_check(self) -> dict[str, Coordinate]:
         """The coordinates that the check states, by axis."""
         at = self.check.at if self.check is not None else {}
         return {axis: at[axis] for axis in at if axis not in self.quantity.over}
 
-    @property
+    @cached_property
     def stated(self) -> dict[str, Coordinate]:
         """The coordinates that the check and the quantity state, by axis."""
         return {**self.of_check, **self.quantity.at}
 
-    @property
+    @cached_property
     def placement(self) -> Placement:
         """Where it is read, at the first level."""
         level = {axis: coordinates[0] for axis, coordinates in self.levels.items()}
         return placement(self.quantity, self.along, {**level, **self.of_check})
 
-    @property
+    @cached_property
     def placed(self) -> dict[str, Coordinate]:
         """The coordinates at which it is read whatever the level, by axis."""
         return {**self.of_check, **self.placement.own}
