@@ -21,7 +21,7 @@ from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
 )
-from reproaudit.stats.growth import thinned
+from reproaudit.stats.growth import Law, misfits, thinned
 from synthetic import OURS, PAPER, SIZES, run
 
 FOUR = (8, 16, 32, 64)
@@ -127,6 +127,9 @@ END, PLACE = "reaches value=a", "reaches value=a between=[b,c]"
         (f"{KEPT} at_most=0.25", {}, 0.5, 0.0625),
         (f"{KEPT} at_least=0.5", {}, 0.25, 0.5**0.5),
         (f"{KEPT} at_least=0.5 zero=1", {}, 0.5, 0.75),
+        # a bound below 0 of a factor that must be passed, or of a fold, stays
+        (f"{RATIO} at_most=-2", {}, -2, -2),
+        (f"{KEPT} at_most=-2", {}, -2, -2),
         # of anything else a least number is halved, and a most one doubled
         (f"{END} at_least=8", {}, 4, 16),
         (f"{END} at_most=8", {}, 16, 4),
@@ -620,6 +623,21 @@ def test_a_law_is_read_of_the_whole_course_after_its_start(name: str) -> None:
     assert not true or late < whole
 
 
+@pytest.mark.parametrize(("tau", "since"), [(0.01, 1), (3.0, 64), (10.0, 256)])
+def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(
+    tau: float, since: int
+) -> None:
+    noise = np.random.default_rng(0).normal(size=len(SIXTY_THOUSAND))
+    course = np.log1p(SIXTY_THOUSAND / tau) + 0.01 * noise
+    part = since <= SIXTY_THOUSAND
+    laws = misfits(tuple(SIXTY_THOUSAND[part].tolist()), course[part], Law(0.0, 0.1))
+    rival = min(laws["power"].size, laws["bounded"].size)
+    of = run(SIXTY_THOUSAND.astype(int).tolist(), a=course)
+    assert values(check("grows_like series=a law=logarithm", **GROWTH), of)[1] == pytest.approx(
+        rival / laws["law"].size
+    )
+
+
 def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
     at, means = thinned(np.arange(515.0), np.arange(515.0) ** 0)
     assert (len(at), at[:2], at[-1], set(means)) == (171, (3, 6), 513, {1.0})
@@ -728,6 +746,38 @@ def test_a_law_of_growth_beats_its_rivals_or_not() -> None:
         with pytest.raises(MeasurementMissingError, match=f"'a' has {left}"):
             grows_like.conditions(run(late, a=np.arange(1.0 * len(late))))
     assert values(grows_like, run((-4, 0, 1, 2, 3, 4, 5, 6), a=np.arange(8.0)))[0] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "law", "since"),
+    [
+        ("law=logarithm", (20, 40, 60, 80, 100), np.log, 1),  # a fourth of training is at 40
+        ("law=logarithm since=0.5", (20, 40, 60, 80, 100), np.log, 2),
+        ("law=power exponent=0.5", (0, 10, 30, 40), np.sqrt, 1),
+        ("law=logarithm since=0.1", (-4, 0, 1, 2, 3, 4, 5, 6), np.log, 2),  # 0 has no logarithm
+    ],
+)
+def test_a_figure_draws_a_law_of_growth_through_late_training(
+    text: str, x: Any, law: Any, since: int
+) -> None:
+    steps = np.array(x, dtype=float)
+    late = 3 + 2 * law(steps[since:])
+    grows_like = check(f"grows_like series=a {text}", **GROWTH)
+    drawn = grows_like.fitted(steps, np.array([99.0] * since + [*late]))
+    assert drawn is not None
+    assert drawn[0].tolist() == [*x[since:]]
+    assert drawn[1] == pytest.approx(late)
+
+
+def test_a_figure_draws_a_power_of_positive_numbers() -> None:
+    scales_like = check("scales_like value=x axis=size exponent=1 within=1")
+    sizes = np.array([1.0, 4.0, 16.0])
+    drawn = scales_like.fitted(sizes, np.array([1.0, 1.0, 8.0]))
+    assert drawn is not None
+    assert drawn[0].tolist() == sizes.tolist()
+    assert drawn[1] == pytest.approx(2 * sizes**0.75 / 4**0.75)
+    for x, y in ((sizes - 1, sizes), (sizes, sizes - 1)):
+        assert scales_like.fitted(x, y) is None
 
 
 def test_the_size_of_a_power_and_its_bend() -> None:
@@ -845,6 +895,7 @@ FIRST, LATER = np.minimum(AFTER / 20, 1), np.clip((AFTER - 12) / 56, 0, 1)
 
 
 STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
+RESTS = np.where(AFTER > 60, 1, np.minimum(AFTER / 50, 0.2))
 
 
 @pytest.mark.parametrize(
@@ -854,6 +905,7 @@ STEP, HALF_MADE = 1.0 * (AFTER > 20), np.minimum(AFTER / 80, 1)
         (FIRST, LATER, [4, 750]),
         (3 - 2 * FIRST, -LATER, [4, 750]),
         (FIRST, HALF_MADE, [4, 0.5]),  # a clock of its own from the start
+        (FIRST, RESTS, [6.0375, 0.1 / 0.18]),  # at 9, the last step before the earlier onset
         (STEP, 1.0 * (AFTER > 60), [60.5 / 20.5, 1000]),
         (FIRST, np.where(AFTER == 5, -0.25, LATER), [4, 750]),  # one observation is no move
         (

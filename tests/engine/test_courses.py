@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from reproaudit.stats.courses import (
     best_of_fewer,
@@ -20,7 +21,7 @@ from reproaudit.stats.courses import (
     unevenness,
     without_lag,
 )
-from reproaudit.stats.growth import RESOLVED
+from reproaudit.stats.growth import RESOLVED, misfit_of
 from reproaudit.stats.rest import (
     change_at_rest,
     cuts_of,
@@ -117,6 +118,52 @@ def test_the_last_parts_are_those_of_the_log() -> None:
     for since, rests in ((95, False), (200, True)):
         logs = noise(0, size=0.01) + 0.2 * (since < T100)
         assert math.isnan(change_at_rest(steps, logs, 0.05)) is not rests
+
+
+def last_part(steps: Any, logs: Any, part: float) -> tuple[Any, float, float]:
+    """Where a last part begins, the mean of the line before it there, and how far it may lie.
+
+    The line goes over the logarithm of time. The mean of new observations lies in the 98 % interval
+    of a regression, with as many observations as err on their own.
+    """
+    late = steps >= steps[-1] - part * (steps[-1] - steps[0])
+    x = np.log(steps)
+    middle = x[~late].mean()
+    slope, level = np.polyfit(x[~late] - middle, logs[~late], 1)
+    misfit = misfit_of(logs[~late] - level - slope * (x[~late] - middle), RESOLVED)
+    at = x[late].mean() - middle
+    spread = 1 / late.sum() + 1 / (~late).sum() + at**2 / ((x[~late] - middle) ** 2).sum()
+    alike = (~late).sum() / misfit.independent
+    quantile = scipy.stats.t.ppf(0.99, int(misfit.independent - 2))
+    return late, level + slope * at, quantile * misfit.size * math.sqrt(alike * spread)
+
+
+@pytest.mark.parametrize(
+    ("count", "seed", "alike", "part"),
+    [
+        (51, 1, 0.0, 0.2),
+        (51, 2, 0.0, 0.05),
+        (51, 1, 0.7, 0.05),
+        (51, 5, 0.7, 0.1),
+        (6, 0, 0.0, 0.1),
+    ],
+)
+def test_the_last_part_lies_on_the_trend_before_it_but_for_noise(
+    count: int, seed: int, alike: float, part: float
+) -> None:
+    """The last half of training has so many observations; nothing else is observed after its start.
+
+    The noise allows more than the bound.
+    """
+    steps = np.linspace(50, 100, count)
+    random = noise(seed, count + 1, 0.05 if count > 6 else 0.02)
+    logs = random[1:] + alike * random[:-1]
+    late, line, most = last_part(steps, logs, part)
+    assert most > 0.05
+    for share in (0.999, 1.001):
+        logs[late] += line + share * most - logs[late].mean()
+        change = change_at_rest(np.append(0, steps), np.append(9, logs), 0.05)
+        assert math.isnan(change) is (share > 1)
 
 
 @pytest.mark.parametrize(

@@ -595,6 +595,36 @@ def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count: int) -> None:
     assert 0 < sum(bends) <= sum(departs) < 150
 
 
+@pytest.mark.parametrize(
+    ("count", "seed", "lone"),
+    [(5, 1, 2), (6, 0, 1), (8, 0, 6), (8, 2, 3), (8, 1, None), (8, 2, None)],
+)
+def test_a_lone_size_and_a_rise_are_told_at_1_per_cent(
+    count: int, seed: int, lone: int | None
+) -> None:
+    """A lone size may be any of so many; a rise has two parameters more than a line: F tests."""
+    sizes = 2.0 ** np.arange(count)
+    line = np.stack([np.ones(count), np.log(sizes)], axis=1)
+    alone = np.eye(count)[lone or 0]
+    rise = np.arange(count) >= count / 2
+    shape, free, more, tests = (
+        (rise, count - 4, 2, 1) if lone is None else (alone, count - 3, 1, count)
+    )
+    noise = 0.05 * np.random.default_rng(seed).normal(size=count)
+
+    def by_chance(height: float) -> float:
+        y = height * shape + noise
+        rival = _squares(np.c_[line[:, : 3 - more], shape], y)
+        law = _squares(line, y)
+        return tests * scipy.stats.f.sf((law / rival - 1) * free / more, more, free) - 0.01
+
+    height = scipy.optimize.brentq(by_chance, 0.1, 3.0)
+    for share in (0.99, 1.01):
+        values = np.exp(share * height * shape + noise) / sizes ** (more == 1)
+        left_over = power_fit(sizes, values).left_over
+        assert surely_departs(sizes, values, left_over) is (share > 1)
+
+
 def _squares(shapes: Any, y: Any) -> float:
     """The squares that least squares leave over."""
     left_over = y - shapes @ np.linalg.lstsq(shapes, y, rcond=None)[0]
