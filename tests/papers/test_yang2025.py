@@ -621,7 +621,7 @@ def test_the_command_line_reads_them_from_a_data_dir(
     place, split = REAL
     monkeypatch.setenv(images.DATA_VARIABLE, "")  # restored afterwards
     arguments = ["run", "yang2025", "--experiment", "pictures", "--seeds", "0"]
-    arguments += ["--set", "steps=20", "--set", f"split={split}"]
+    arguments += ["--set", "steps=20", "--set", "images=mnist", "--set", f"split={split}"]
     arguments += ["--store", str(tmp_path), "--data-dir", str(place)]
     assert run_command(arguments) == 0
     (path,) = tmp_path.rglob("pictures/*.json")
