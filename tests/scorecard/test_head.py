@@ -128,6 +128,31 @@ def test_an_excused_reading_is_no_question() -> None:
     assert not card.head.choices
 
 
+# --- scale ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("stand_ins", "scale"),
+    [
+        ((), "the paper's own scale"),
+        (("descent",), "the paper's own scale but for stand-ins"),
+        (("descent", "guessed"), "our largest scale"),
+    ],
+)
+def test_the_scale_is_the_papers_own_where_nothing_stands_in(
+    stand_ins: tuple[str, ...], scale: str
+) -> None:
+    def measured(cell: Cell) -> Record:
+        proxy = "300 steps in place of 10,000" if cell.experiment in stand_ins else None
+        return make_record(cell, proxy=proxy)
+
+    claims = [claim("mini", name, experiment=name) for name in ("descent", "guessed")]
+    card = scorecard(make_audit(claims=claims), measured)
+    assert card.head.scale == scale
+    said = [answer.claim for answer in card.answers if "Stand-in" in dict(answer.facts)]
+    assert said == [f"mini.{name}" for name in stand_ins]
+
+
 # --- counts and order -----------------------------------------------------------------------------
 
 

@@ -208,7 +208,7 @@ def plan_jobs(
                     paper = papers[cell.paper]
                     with own_neighbours(paper.module):
                         alike[key] = _job_like(cell, paper, known, on_event)
-            except SpecError as error:
+            except (SpecError, UsageError) as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
             like = alike[key]
@@ -245,6 +245,7 @@ def _job_like(
     Raises:
         SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
             form and that is asked for.
+        UsageError: if the experiment asks the user for its data.
     """
     experiment = paper.experiments.get(cell.experiment)
     if experiment is None:
@@ -263,7 +264,9 @@ def _job_like(
         on_event(events.PhaseStarted("checking data", cell.paper))
     try:
         data = dict(experiment.data(settings))
-    except Exception as error:  # for instance a download that failed: this cell's failure
+    except UsageError:  # what the user has to install or to name
+        raise
+    except Exception as error:  # for instance a damaged file: this cell's failure
         blocked = one_line(error, paper.module.folder)
     return Job(
         number=-1,

@@ -312,16 +312,15 @@ def _has_guesses(judged: JudgedPaper) -> bool:
 
 def scale_words(judged: JudgedPaper) -> str:
     """Return the scale of the records."""
-    used = _stand_ins(judged.texts)
-    if judged.tier == "paper" and judged.origin is not None:
+    if judged.scale != "paper":
+        return {"quick": "reduced scale", "smoke": "smoke: nothing is judged"}[judged.scale]
+    if judged.origin is not None:
         return "scale as measured"
-    if judged.tier == "paper" and used and all(used):
-        return "our largest scale"
-    if judged.tier == "paper":
-        return "the paper's own scale"
-    if judged.scale == "paper":
-        return f"the paper's own scale, seeds drawn with '{judged.tier.partition('-')[2]}'"
-    return "reduced scale" if judged.tier == "quick" else "smoke: nothing is judged"
+    used = _stand_ins(judged.texts)
+    words = "our largest scale" if used and all(used) else "the paper's own scale"
+    words += " but for stand-ins" if any(used) and not all(used) else ""
+    salt = judged.tier.partition("-")[2]
+    return f"{words}, seeds drawn with '{salt}'" if salt else words
 
 
 def _runs_words(claims: Sequence[ClaimText]) -> str:

