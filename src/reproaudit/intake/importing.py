@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -174,10 +174,9 @@ def _judged_of(
     if unfinished:
         named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
         yield f"Not finished, and left out: {some(named)}."
-    if strays:
-        named = [f"{_called(name)}" for name in strays]
-        settings = "; ".join(dict.fromkeys(strays.values()))
-        yield f"Of no arm of the audit ({settings}): {some(named)}."
+    for why in dict.fromkeys(strays.values()):
+        named = [_called(name) for name, own in strays.items() if own == why]
+        yield f"{why}: {some(named)}."
 
 
 def _indented(line: str) -> str:
@@ -428,18 +427,33 @@ def _not_finite(curve: Curve) -> str | None:
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
     wanted = {name for each in request.scope.measurements.values() for name in each}
-    tags = sorted({tag for run in runs for tag in run.curves})
+    there = {tag for run in runs for tag in run.curves}
+    tags = sorted(there, key=lambda tag: (-_kinship(tag, wanted), tag))
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
     sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
-    spoken = set[str]().union(*map(_words, tags))
-    in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
+    in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if ARM_NAME in asked.settings)
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
+
+
+def _kinship(name: str, others: Iterable[str]) -> int:
+    """Return how many words of a name are in one of the others, be it cut: acc is of accuracy."""
+    return max((len(_kin(name, other)) for other in others), default=0)
+
+
+def _kin(name: str, other: str) -> set[str]:
+    words = _words(other)
+    return {own for own in _words(name) for word in words if _is_cut(own, word)}
+
+
+def _is_cut(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(short) > 2 and long.startswith(short))
 
 
 def _words(name: str) -> set[str]:
