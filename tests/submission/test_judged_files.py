@@ -17,7 +17,14 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs, import_logs
-from reproaudit.service.judge import Judged, judge_logs, write_template
+from reproaudit.report.terminal import report_lines
+from reproaudit.service.judge import (
+    Judged,
+    import_folder,
+    judge_folder,
+    judge_logs,
+    write_template,
+)
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "tests" / "short" / "maxrl2026.yaml").read_text(encoding="utf-8")
@@ -43,6 +50,11 @@ def answers(card: Scorecard) -> dict[str, tuple[str, int, int]]:
         claim.id.rpartition(".")[2]: (str(claim.outcome), claim.base.yes, claim.base.n)
         for claim in card.claims
     }
+
+
+def printed(card: Scorecard) -> str:
+    """Return what the terminal prints of a scorecard, with one blank between words."""
+    return " ".join(" ".join(report_lines(card)).split())
 
 
 RIGHT = {"pass8": ("supported", 5, 5), "learns": ("undecided", 3, 5)}
@@ -241,6 +253,62 @@ def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:
     audit = SHORT.replace("pass_8", "accuracy")
     with pytest.raises(AuditError, match=r"found the tags results\.maths\.acc,none, "):
         judged(tmp_path, tmp_path / "logs", audit=audit)
+
+
+# --- runs that an arm lacks -----------------------------------------------------------------------
+
+
+def a_state_in_a_row(value: Any, state: str) -> Any:
+    rows: list[dict[str, Any]] = tidy_rows()
+    rows[8] |= {"pass_8": value, "status": state}
+    return rows
+
+
+def a_state_in_an_arm(value: Any, state: str) -> Any:
+    tree = rows_by_seed()
+    tree["per_seed"][3]["reinforce"] = {"pass_8": value, "status": state}
+    return tree
+
+
+@pytest.mark.parametrize("form", [a_state_in_a_row, a_state_in_an_arm])
+@pytest.mark.parametrize(
+    ("value", "state", "said"),
+    [
+        (None, "crashed", "reinforce crashed or did not finish in 1 of 5"),
+        (0.2, "killed", "reinforce crashed or did not finish in 1 of 5"),
+        (None, "finished", "pass 8 was not measured in 1 of 5"),
+        (None, "", "pass 8 was not measured in 1 of 5"),
+    ],
+)
+def test_a_compared_run_without_a_number_is_called_what_it_is(
+    tmp_path: Path, form: Any, value: Any, state: str, said: str
+) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(form(value, state)))
+    made = judged(tmp_path, file)
+    assert answers(made.scorecard)["pass8"] == ("undecided", 4, 5)
+    assert answers(made.scorecard)["learns"] == RIGHT["learns"]
+    assert said in printed(made.scorecard)
+    # and so it is where a folder of measurements lies between
+    audit = load_audit(tmp_path / "maxrl2026.yaml")
+    import_folder(audit, [file], tmp_path / "imported")
+    again = judge_folder(audit, tmp_path / "imported").scorecard
+    assert answers(again) == answers(made.scorecard)
+    assert said in printed(again)
+
+
+@pytest.mark.parametrize(
+    ("state", "n"),
+    [("crashed", 5), ("finished", 6)],
+)
+def test_an_own_run_without_a_number_counts_for_neither_side(
+    tmp_path: Path, state: str, n: int
+) -> None:
+    rows = [f"{seed},finished,90" for seed in range(5)]
+    made = judged_tree(tmp_path, "\n".join(["seed,state,acc", *rows, f"5,{state},"]))
+    (answer,) = made.scorecard.claims
+    assert (answer.base.yes, answer.base.n) == (5, n)
+    assert str(answer.outcome) == ("supported" if n == 5 else "undecided")
 
 
 # --- what lies beside the runs --------------------------------------------------------------------

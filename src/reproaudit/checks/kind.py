@@ -55,6 +55,7 @@ class Void(StrEnum):
     """Why a run says neither yes nor no."""
 
     REFERENCE_DIVERGED = "reference diverged"
+    REFERENCE_CRASHED = "reference crashed"
     NO_REFERENCE = "no reference"
     NOT_MEASURED = "not measured"
     NO_NUMBER = "no number"

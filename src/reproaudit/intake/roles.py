@@ -8,6 +8,7 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -71,6 +72,19 @@ def place_runs(
     raise_all(faults)
     filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
     return filled, {stray.place: stray.why for stray in strays}
+
+
+def crashed_seeds(
+    request: Request, runs: Sequence[LoggedRun], roles: Roles
+) -> dict[Batch, set[int]]:
+    """Return the seeds of runs that did not finish, by role, but for those that were run again."""
+    seeds: dict[Batch, set[int]] = {}
+    for run in runs:
+        with suppress(LogError):  # a run that counts for nothing may be of any role
+            batch, placed = _placed(request, run, RunRule(match="*"))
+            if batch in roles and placed.seed is not None and placed.seed not in roles[batch]:
+                seeds.setdefault(batch, set()).add(placed.seed)
+    return seeds
 
 
 def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:

@@ -44,6 +44,8 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
+STATUS_NAMES = ("status", "state")
+"""Columns that say how a run ended."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
