@@ -89,12 +89,27 @@ def test_sources_that_disagree_are_refused(tmp_path: Path) -> None:
         (f"a: {'x' * 300_000}", "300,003 bytes; expected at most 262,144"),
     ],
 )
-def test_what_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_no_plain_yaml_is_told_and_states_nothing(
+    tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "config.yaml").write_text(text)
-    with pytest.raises(LogError) as refused:
-        found(tmp_path)
-    assert said in str(refused.value)
-    assert "\n" not in str(refused.value)
+    (tmp_path / "args.json").write_text('{"lr": 1}')
+    run = configured(a_run(tmp_path), tmp_path.parent, {})
+    assert run.config == {"lr": 1}
+    (why,) = run.unread
+    assert why in run.remarks
+    assert said in why
+    assert "\n" not in why
+
+
+def test_settings_that_one_text_joins_are_settings_each(tmp_path: Path) -> None:
+    joined = "pretrained=ACME/net-160m,dtype=float16,seed=1"
+    assert found(tmp_path, config={"config.model_args": joined, "note": "a = b"}) == {
+        "config.model_args": joined,
+        "config.model_args.pretrained": "ACME/net-160m",
+        "config.model_args.dtype": "float16",
+        "note": "a = b",
+    }
 
 
 @given(st.text(max_size=80))

@@ -17,7 +17,14 @@ from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs, import_logs
-from reproaudit.service.judge import Judged, judge_logs, write_template
+from reproaudit.report.terminal import report_lines
+from reproaudit.service.judge import (
+    Judged,
+    import_folder,
+    judge_folder,
+    judge_logs,
+    write_template,
+)
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "tests" / "short" / "maxrl2026.yaml").read_text(encoding="utf-8")
@@ -43,6 +50,11 @@ def answers(card: Scorecard) -> dict[str, tuple[str, int, int]]:
         claim.id.rpartition(".")[2]: (str(claim.outcome), claim.base.yes, claim.base.n)
         for claim in card.claims
     }
+
+
+def printed(card: Scorecard) -> str:
+    """Return what the terminal prints of a scorecard, with one blank between words."""
+    return " ".join(" ".join(report_lines(card)).split())
 
 
 RIGHT = {"pass8": ("supported", 5, 5), "learns": ("undecided", 3, 5)}
@@ -192,6 +204,164 @@ def test_what_tells_arms_and_seeds_apart_is_said_in_two_lines(
     logs.mkdir()
     form(logs)
     assert answers(judged(tmp_path, logs, mapping).scorecard) == RIGHT
+
+
+def evaluations(folder: Path, name: Any, settings: Any) -> None:
+    """Write results as lm-evaluation-harness does, a file for each model and seed."""
+    for arm in ARMS:
+        for seed, value in enumerate(NUMBERS[arm]):
+            model = f"ACME/net-{arm}-7b"
+            file = folder / name(model, seed, ARMS.index(arm))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            results = {"maths": {"alias": "maths", "acc,none": value, "acc_stderr,none": 0.01}}
+            known = {"results": results, "versions": {"maths": 1.0}, "date": 1.5 + seed}
+            file.write_text(json.dumps({**known, **settings(model, seed)}))
+
+
+def in_its_arguments(model: str, seed: int) -> Any:
+    arguments = f"pretrained={model},dtype=float16,seed=1234"
+    return {"config": {"model": "hf", "model_args": arguments, "random_seed": seed}}
+
+
+def in_its_name(model: str, seed: int) -> Any:
+    named = {"model_name": model, "model_name_sanitized": model.replace("/", "__")}
+    return {"config": {"model": "hf", "random_seed": seed}, **named}
+
+
+def as_its_model(model: str, seed: int) -> Any:
+    return {"config": {"model": model, "random_seed": seed}}
+
+
+@pytest.mark.parametrize("settings", [in_its_arguments, in_its_name, as_its_model])
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda _, seed, index: f"results_2031-01-0{seed + 1}T00-00-0{index}.json",
+        lambda model, seed, _: f"{model.replace('/', '__')}/results_2031-01-0{seed + 1}.json",
+    ],
+)
+def test_the_model_that_a_file_names_tells_arms_apart(
+    tmp_path: Path, name: Any, settings: Any
+) -> None:
+    evaluations(tmp_path / "logs", name, settings)
+    mapping = "mapping: {pass_8: 'results.maths.acc,none'}"
+    assert answers(judged(tmp_path, tmp_path / "logs", mapping).scorecard) == RIGHT
+
+
+def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:
+    evaluations(tmp_path / "logs", lambda _, s, i: f"r_{s}_{i}.json", in_its_name)
+    audit = SHORT.replace("pass_8", "accuracy")
+    with pytest.raises(AuditError, match=r"found the tags results\.maths\.acc,none, "):
+        judged(tmp_path, tmp_path / "logs", audit=audit)
+
+
+# --- runs that an arm lacks -----------------------------------------------------------------------
+
+
+def a_state_in_a_row(value: Any, state: str) -> Any:
+    rows: list[dict[str, Any]] = tidy_rows()
+    rows[8] |= {"pass_8": value, "status": state}
+    return rows
+
+
+def a_state_in_an_arm(value: Any, state: str) -> Any:
+    tree = rows_by_seed()
+    tree["per_seed"][3]["reinforce"] = {"pass_8": value, "status": state}
+    return tree
+
+
+@pytest.mark.parametrize("form", [a_state_in_a_row, a_state_in_an_arm])
+@pytest.mark.parametrize(
+    ("value", "state", "said"),
+    [
+        (None, "crashed", "reinforce crashed or did not finish in 1 of 5"),
+        (0.2, "killed", "reinforce crashed or did not finish in 1 of 5"),
+        (None, "finished", "pass 8 was not measured in 1 of 5"),
+        (None, "", "pass 8 was not measured in 1 of 5"),
+    ],
+)
+def test_a_compared_run_without_a_number_is_called_what_it_is(
+    tmp_path: Path, form: Any, value: Any, state: str, said: str
+) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(form(value, state)))
+    made = judged(tmp_path, file)
+    assert answers(made.scorecard)["pass8"] == ("undecided", 4, 5)
+    assert answers(made.scorecard)["learns"] == RIGHT["learns"]
+    assert said in printed(made.scorecard)
+    # and so it is where a folder of measurements lies between
+    audit = load_audit(tmp_path / "maxrl2026.yaml")
+    import_folder(audit, [file], tmp_path / "imported")
+    again = judge_folder(audit, tmp_path / "imported").scorecard
+    assert answers(again) == answers(made.scorecard)
+    assert said in printed(again)
+
+
+@pytest.mark.parametrize(
+    ("state", "n"),
+    [("crashed", 5), ("finished", 6)],
+)
+def test_an_own_run_without_a_number_counts_for_neither_side(
+    tmp_path: Path, state: str, n: int
+) -> None:
+    rows = [f"{seed},finished,90" for seed in range(5)]
+    made = judged_tree(tmp_path, "\n".join(["seed,state,acc", *rows, f"5,{state},"]))
+    (answer,) = made.scorecard.claims
+    assert (answer.base.yes, answer.base.n) == (5, n)
+    assert str(answer.outcome) == ("supported" if n == 5 else "undecided")
+
+
+# --- what lies beside the runs --------------------------------------------------------------------
+
+
+def runs_with_settings(folder: Path) -> list[Path]:
+    homes = [folder / arm / f"seed_{seed}" for arm in ARMS for seed in range(5)]
+    for home in homes:
+        home.mkdir(parents=True)
+        value = NUMBERS[home.parent.name][int(home.name[-1])]
+        (home / "results.json").write_text(json.dumps({"pass_8": value}))
+        (home / "config.yaml").write_text("lr: 0.1\n")
+    return homes
+
+
+def test_a_yaml_that_cannot_be_read_refuses_no_run(tmp_path: Path) -> None:
+    homes = runs_with_settings(tmp_path / "logs")
+    (homes[3] / "config.yaml").write_text("lr: [1\n")
+    (tmp_path / "logs" / "environment.yaml").write_text("a: [1\n")
+    made = judged(tmp_path, tmp_path / "logs")
+    assert answers(made.scorecard) == RIGHT
+    assert made.logs is not None
+    assert any("its settings are not known: config.yaml:2: found" in n for n in made.logs.lines)
+
+
+def test_a_run_whose_role_stands_in_a_yaml_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
+    homes = runs_with_settings(tmp_path / "logs")
+    homes[3].rename(tmp_path / "logs" / "seed_3")
+    (tmp_path / "logs" / "seed_3" / "config.yaml").write_text("lr: [1\n")
+    made = judged(tmp_path, tmp_path / "logs")
+    assert made.logs is not None
+    first, second = made.logs.counted
+    assert first == "14 of 15 runs given were judged."
+    assert second.startswith("Left out, since its settings are not known: config.yaml:2: found")
+    assert second.endswith("seed_3/results.json.")
+
+
+@pytest.mark.parametrize("name", ["config", "configs"])
+def test_a_folder_of_settings_beside_runs_holds_none(tmp_path: Path, name: str) -> None:
+    homes = runs_with_settings(tmp_path / "logs")
+    for home in (tmp_path / "logs", homes[0]):
+        (home / name).mkdir()
+        (home / name / "model.json").write_text('{"pass_8": 0.5, "lr": 0.1}')
+        (home / name / "grid.csv").write_text("a,b\n1,2\n")
+    made = judged(tmp_path, tmp_path / "logs")
+    assert answers(made.scorecard) == RIGHT
+    assert made.logs is not None
+    assert f"logs/{name}, seed_0/{name} (a folder of settings" in " ".join(made.logs.lines)
+
+
+def test_a_folder_of_settings_is_searched_if_there_is_nothing_else(tmp_path: Path) -> None:
+    runs_with_settings(tmp_path / "logs" / "config")
+    assert answers(judged(tmp_path, tmp_path / "logs").scorecard) == RIGHT
 
 
 def test_the_mapping_may_stand_in_the_audit_and_moves_no_rule(tmp_path: Path) -> None:

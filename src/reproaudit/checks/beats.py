@@ -45,7 +45,6 @@ class Beats(Kind, Sourced):
     """
 
     made = (_FACTOR, _DIFFERENCE)
-    names_places = True
 
     kind: Literal["beats"]
     """The kind of check."""
@@ -76,7 +75,11 @@ class Beats(Kind, Sourced):
     @model_validator(mode="after")
     def _difference_has_no_factor(self) -> Self:
         if self.difference and self.by is not None:
-            raise ValueError("'by' is a factor; a difference has none")
+            raise ValueError(
+                "'by' is a factor; a difference has none. For one of so many points write "
+                "`kind: reaches` with the larger as `value`, the smaller as `grown_from`, and "
+                "`at_least`"
+            )
         if self.by is not None and amount_of(self.by) <= 1:
             raise ValueError("'by' is a factor above 1, by which the larger exceeds the smaller")
         of_arms = (self.lower.arm is None) != (self.upper.arm is None)
@@ -91,6 +94,11 @@ class Beats(Kind, Sourced):
                 "leave out 'standard: mean'"
             )
         return self
+
+    @property
+    def names_places(self) -> bool:
+        """Whether its noun names coordinates and arms: those of both sides."""
+        return True
 
     @property
     def group(self) -> str | None:

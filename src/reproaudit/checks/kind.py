@@ -55,6 +55,7 @@ class Void(StrEnum):
     """Why a run says neither yes nor no."""
 
     REFERENCE_DIVERGED = "reference diverged"
+    REFERENCE_CRASHED = "reference crashed"
     NO_REFERENCE = "no reference"
     NOT_MEASURED = "not measured"
     NO_NUMBER = "no number"
@@ -403,8 +404,6 @@ class Kind(StrictModel):
     """Every number that a check of the kind may make."""
     means: ClassVar[bool] = False
     """Whether the kind is decided on the mean of the runs unless an audit says otherwise."""
-    names_places: ClassVar[bool] = False
-    """Whether its noun names coordinates and arms already."""
     whole_course: ClassVar[bool] = False
     """Whether it reads the whole course of its quantities."""
     single_course: ClassVar[bool] = False
@@ -442,6 +441,11 @@ class Kind(StrictModel):
     def uncounted(self) -> str:
         """Why `in_share` cannot count its coordinates; '' if it can."""
         return "this check reads single courses" if self.single_course else ""
+
+    @property
+    def names_places(self) -> bool:
+        """Whether its noun names coordinates and arms already."""
+        return False
 
     @property
     def by_mean(self) -> bool:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
 from reproaudit.checks.kind import Bound, Condition, OneBound, Void
 from reproaudit.checks.run import Course, Run
-from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of
+from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_words
 from reproaudit.declarations import ROUNDING, Quantity
 from reproaudit.lazy import FloatArray, np
 
@@ -20,6 +20,7 @@ _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD, "part kept")
 _RATIO = Number("ratio", "{noun} {typical} {reference}{worst}", Form.TIMES, "ratio")
 _GROWN = Number("grown", "{noun} grows by {typical}{worst}", label="growth")
+_APART = Number("apart")
 _PLACE = Number(
     "place",
     "{noun} closes {typical} of the gap{reference}{worst}",
@@ -41,7 +42,7 @@ class Reaches(OneBound):
     that is asked for was reached before training, or at the first point of a log that begins late.
     """
 
-    made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)
+    made = (_END, _KEPT, _RATIO, _GROWN, _APART, _PLACE)
 
     kind: Literal["reaches"]
     """The kind of check."""
@@ -77,13 +78,27 @@ class Reaches(OneBound):
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """The number of the form that is stated; a growth above or below 0 is a contrast."""
+        """The number of the form that is stated; one above or below 0 is a contrast if subtracted."""
         if self.relative_to is not None:
             own = self.relative_to.step == "first" and self.relative_to.arm is None
             return (_KEPT if own else _RATIO,)
         if self.grown_from is not None:
-            return (replace(_GROWN, contrast=self.limit().at == 0),)
+            number = _APART if self._differs else _GROWN
+            return (replace(number, contrast=self.limit().at == 0),)
         return (_END if self.between is None else _PLACE,)
+
+    @property
+    def _differs(self) -> bool:
+        """Whether anything but the quantity's own start is subtracted."""
+        if self.grown_from is None:
+            return False
+        start = self.value.model_copy(update={"step": "first"})
+        return self.grown_from != start
+
+    @property
+    def names_places(self) -> bool:
+        """Whether its noun names both quantities of a difference, with their places."""
+        return self._differs
 
     @property
     def bounded(self) -> tuple[tuple[Quantity, Bound], ...]:
@@ -102,7 +117,9 @@ class Reaches(OneBound):
         return self.between if reference is None else (self.value, reference)
 
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
-        """Return the quantity, and what it is divided by, or the ends between which it lies."""
+        """Return the quantity or the difference, and what it is divided by or lies between."""
+        if self.grown_from is not None and self._differs:
+            return pair_words((self.value, self.grown_from), "minus", names), ""
         noun = self._noun(measurement, names)
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)
@@ -120,7 +137,8 @@ class Reaches(OneBound):
             is_own = divisor.measurement == self.value.measurement
             return Drawing(f"{noun} over {'its start' if is_own else other}", bounded=True)
         if self.grown_from is not None:
-            return Drawing(f"growth of {noun}", bounded=True)
+            title = noun.removesuffix(":") if self._differs else f"growth of {noun}"
+            return Drawing(title, bounded=True)
         if self.between is not None:
             ends = tuple((float(at), noun_of(end, names)) for at, end in enumerate(self.between))
             return Drawing(f"{noun}: share of the gap that is closed", bounded=True, levels=ends)

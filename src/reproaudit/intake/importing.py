@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -30,7 +30,12 @@ from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
-from reproaudit.intake.roles import compare_settings, manifest_settings, place_runs
+from reproaudit.intake.roles import (
+    compare_settings,
+    crashed_seeds,
+    manifest_settings,
+    place_runs,
+)
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -119,7 +124,11 @@ def import_logs(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
-        roles = [_role(request, batch, runs, settings) for batch, runs in placed.items()]
+        crashed = crashed_seeds(request, unfinished, placed)
+        roles = [
+            _role(request, batch, runs, settings, crashed.get(batch, ()))
+            for batch, runs in placed.items()
+        ]
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
@@ -174,10 +183,9 @@ def _judged_of(
     if unfinished:
         named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
         yield f"Not finished, and left out: {some(named)}."
-    if strays:
-        named = [f"{_called(name)}" for name in strays]
-        settings = "; ".join(dict.fromkeys(strays.values()))
-        yield f"Of no arm of the audit ({settings}): {some(named)}."
+    for why in dict.fromkeys(strays.values()):
+        named = [_called(name) for name, own in strays.items() if own == why]
+        yield f"{why}: {some(named)}."
 
 
 def _indented(line: str) -> str:
@@ -265,7 +273,9 @@ def _measured(role: _Role) -> MeasuredRuns:
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
     left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
     settings = dict(role.batch.overrides)
-    return MeasuredRuns(role.batch.experiment, seeds, settings, diverged, left_out)
+    crashed = frozenset(role.crashed)
+    experiment = role.batch.experiment
+    return MeasuredRuns(experiment, seeds, settings, diverged, left_out, crashed, lacking=True)
 
 
 def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
@@ -294,6 +304,8 @@ class _Role:
         measured: measurement -> seed -> its curve; whole ones.
         withheld: measurement -> why it is kept out, for every seed.
         absent: the wanted measurements that no run logged.
+        crashed: the seeds of runs that did not finish.
+        lacking: sentences on runs that lack what others of the role logged.
     """
 
     batch: Batch
@@ -302,6 +314,8 @@ class _Role:
     measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
+    crashed: Collection[int] = ()
+    lacking: list[str] = field(default_factory=list)
 
 
 def _role(
@@ -309,17 +323,19 @@ def _role(
     batch: Batch,
     runs: Mapping[int, PlacedRun],
     stated: Mapping[str, Mapping[str, SettingValue]],
+    crashed: Collection[int],
 ) -> _Role:
     """Make the measurements of a role.
 
     A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
-    that run alone would choose among the seeds.
+    that run alone would choose among the seeds. A run that logged no number of it is void.
     """
     mapping = request.mapping
     own = stated[batch.experiment]
     settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
-    role = _Role(batch, runs, {tag for placed in runs.values() for tag in placed.run.curves})
+    tags = {tag for placed in runs.values() for tag in placed.run.curves}
+    role = _Role(batch, runs, tags, crashed=crashed)
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
@@ -342,6 +358,7 @@ def _role(
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
+            role.lacking += _lacking(name, role)
         else:
             role.absent.append(name)
     raise_all(faults)
@@ -362,19 +379,34 @@ def _reasons(
     every = frozenset[int]().union(*(measured.curve.all_steps for measured in ended.values()))
     seeds: dict[str, list[str]] = {}
     diverged: dict[str, list[str]] = {}
-    unlogged = [("not logged, though others are", "")]
-    for seed, run in ((seed, placed.run) for seed, placed in runs.items() if not placed.diverged):
-        doubts = _doubts(run, ended[seed], every, attested) if seed in ended else unlogged
-        for reason, otherwise in doubts:
+    for seed, measured in ended.items():
+        run = runs[seed].run
+        for reason, otherwise in _doubts(run, measured, every, attested):
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 diverged.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
-    for otherwise, names in diverged.items():
-        listed = [f'"*{escape(_within(name))}"' for name in dict.fromkeys(names[:MOST_RULES])]
-        rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
-        reasons.append(f"if a run diverged, say so in a mapping: `runs: [{rules}]`{otherwise}")
+    reasons += [f"{_diverged_way(names)}{way}" for way, names in diverged.items()]
     return tuple(reasons)
+
+
+def _diverged_way(names: Iterable[str]) -> str:
+    """Return the lines to paste where runs diverged."""
+    listed = [f'"*{escape(_within(name))}"' for name in [*dict.fromkeys(names)][:MOST_RULES]]
+    rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
+    return f"if a run diverged, say so in a mapping: `runs: [{rules}]`"
+
+
+def _lacking(name: str, role: _Role) -> Iterator[str]:
+    """Yield a sentence on the runs of a role that logged no number of what others logged."""
+    without = {
+        seed: placed.run.name
+        for seed, placed in role.runs.items()
+        if not placed.diverged and seed not in role.measured[name]
+    }
+    if without:
+        which = f"seed {', '.join(map(str, without))} of {role_words(role.batch)}"
+        yield f"No '{name}' was logged by {which}; {_diverged_way(without.values())}."
 
 
 def _doubts(
@@ -428,18 +460,33 @@ def _not_finite(curve: Curve) -> str | None:
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
     wanted = {name for each in request.scope.measurements.values() for name in each}
-    tags = sorted({tag for run in runs for tag in run.curves})
+    there = {tag for run in runs for tag in run.curves}
+    tags = sorted(there, key=lambda tag: (-_kinship(tag, wanted), tag))
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
     fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
     sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
-    spoken = set[str]().union(*map(_words, tags))
-    in_order = sorted(wanted, key=lambda name: (-len(_words(name) & spoken), len(name), name))
+    in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if ARM_NAME in asked.settings)
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
+
+
+def _kinship(name: str, others: Iterable[str]) -> int:
+    """Return how many words of a name are in one of the others, be it cut: acc is of accuracy."""
+    return max((len(_kin(name, other)) for other in others), default=0)
+
+
+def _kin(name: str, other: str) -> set[str]:
+    words = _words(other)
+    return {own for own in _words(name) for word in words if _is_cut(own, word)}
+
+
+def _is_cut(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(short) > 2 and long.startswith(short))
 
 
 def _words(name: str) -> set[str]:
@@ -479,6 +526,8 @@ def _notes(
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     yield from _remarks(roles)
+    for role in roles:
+        yield from role.lacking
     if mapping.vary:
         yield f"The runs differ in {some(mapping.vary)}, as the mapping lets them."
     if mapping.columns.step is not None:

@@ -20,7 +20,7 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import alike, as_setting
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import STEP_IN_NAME, last_part
+from reproaudit.logs.names import STEP_IN_NAME, last_part, names_arm
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)
@@ -170,20 +170,27 @@ def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
 
 
 def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
-    """Return a run with the name of its arm: that which its configuration or its name holds."""
+    """Return a run with the name of its arm: that which its configuration or its name holds.
+
+    A value that is the arm's name goes first, then the name of a model or method, then the run's.
+    """
     stated = [key for key in run.config if last_part(key) == ARM_NAME]
     by_value = {str(value).lower(): key for key, value in run.config.items()}
     keyed = [arm for arm in asked.arms if arm.lower() in by_value]
-    text = "/".join(run.parts)
-    in_name = [arm for arm in asked.arms if _is_in(arm, text)]
-    longest = [arm for arm in in_name if not any(arm != o and arm in o for o in in_name)]
-    arms = keyed or longest
+    models = "/".join(str(value) for key, value in run.config.items() if names_arm(key))
+    arms = keyed or _arms_in(models, asked) or _arms_in("/".join(run.parts), asked)
     if stated or len(arms) != 1:
         return run
     (arm,) = arms
     held = by_value.get(arm.lower())
     config = {key: value for key, value in run.config.items() if key != held}
     return replace(run, config={**config, **asked.arms[arm]})
+
+
+def _arms_in(text: str, asked: Asked) -> list[str]:
+    """Return the arms whose names stand in a text, but for those within a longer one."""
+    named = [arm for arm in asked.arms if _is_in(arm, text)]
+    return [arm for arm in named if not any(arm != other and arm in other for other in named)]
 
 
 def _is_in(arm: str, text: str) -> bool:

@@ -30,8 +30,9 @@ class ManifestRuns(StrictModel):
     """The seeds; any numbers that tell the runs apart."""
     settings: dict[Name, SettingValue] = Field(default_factory=dict)
     """The settings that the audit gives a control; none for the experiment itself."""
-    status: Literal["completed", "diverged"] = "completed"
-    """The end of the runs; diverged ones may hold numbers that are not finite."""
+    status: Literal["completed", "diverged", "crashed"] = "completed"
+    """The end of the runs; diverged ones may hold numbers that are not finite, and of crashed ones
+    no file is read."""
     files: tuple[Text, ...] = Field(max_length=1_000)
     """Tables beside the manifest, if there are any; ``{seed}`` in a name stands for each seed."""
     left_out: dict[Name, tuple[Text, ...]] = Field(default_factory=dict)

@@ -49,10 +49,12 @@ class MeasuredRuns:
 
     Attributes:
         experiment: the experiment's name in the audit.
-        seeds: seed -> measurement -> numbers; every seed has the same measurements.
+        seeds: seed -> measurement -> numbers; every seed has the same measurements, unless `lacking`.
         settings: the settings that the audit gives a control; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
         left_out: measurements that are kept out, each with the reasons.
+        crashed: the seeds of runs that did not finish, beside those of `seeds`.
+        lacking: whether a seed may lack a measurement; it is void where that is asked for.
     """
 
     experiment: str
@@ -60,6 +62,8 @@ class MeasuredRuns:
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
     diverged: frozenset[int] = frozenset()
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    crashed: frozenset[int] = frozenset()
+    lacking: bool = False
 
 
 def manifest_head(
@@ -124,16 +128,19 @@ def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:
 
 
 def entries_of(run: MeasuredRuns, index: int) -> Iterator[dict[str, Any]]:
-    """Yield the manifest's entries of a run: the finished seeds, and the diverged ones.
+    """Yield the manifest's entries of a run: the finished, the diverged and the crashed seeds.
 
     A diverged seed may lack measurements that others have.
     """
     every = measurements_in(run)
     entries: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for seed, measured in run.seeds.items():
-        own = ("diverged", tuple(name for name in every if name in measured))
-        key = own if seed in run.diverged else ("completed", tuple(every))
-        entries.setdefault(key, []).append(seed)
+        status = "diverged" if seed in run.diverged else "completed"
+        may_lack = run.lacking or status == "diverged"
+        own = tuple(name for name in every if name in measured or not may_lack)
+        entries.setdefault((status, own), []).append(seed)
+    if run.crashed:
+        entries["crashed", ()] = sorted(run.crashed)
     left_out = {name: list(reasons) for name, reasons in run.left_out.items()}
     for (status, names), seeds in (entries or {("completed", ()): []}).items():
         yield {

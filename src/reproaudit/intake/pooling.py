@@ -125,11 +125,18 @@ def _group(run: str) -> str:
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them."""
     differing: dict[str, tuple[Any, Any]] = {}
-    for key in sorted({*run.run.config, *other.run.config}):
+    keys = sorted({*run.run.config, *other.run.config})
+    for key in keys:
+        if any(part.startswith(f"{key}.") for part in keys):
+            continue  # whose parts are compared
         left, right = (each.run.config.get(key, "nothing") for each in (run, other))
+        absent = any(key not in each.run.config and each.run.unread for each in (run, other))
         own = key not in run.names | other.names and is_own(key)
-        varies = any(fnmatchcase(key, pattern) for pattern in request.mapping.vary)
-        if not (own or varies or alike(left, right)):
+        varies = any(
+            fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
+            for pattern in request.mapping.vary
+        )
+        if not (absent or own or varies or alike(left, right)):
             differing[key] = left, right
     if not differing:
         return None

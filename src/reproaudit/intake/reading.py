@@ -116,6 +116,9 @@ def submission_of(
     for index, (run, (role, batch)) in enumerate(zip(manifest.runs, reader.roles, strict=True)):
         key = _key(audit, batch)
         records = by_arm.setdefault(key, SeedRecords())
+        if run.status == "crashed":
+            records.crashed |= set(run.seeds)
+            continue
         records.update({seed: reader.record(read, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
         kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))

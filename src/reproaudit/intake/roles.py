@@ -8,6 +8,7 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,11 +27,11 @@ Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 
 
 class StrayError(LogError):
-    """A row of a table with settings that no arm has; `settings` are these in words."""
+    """A run that is left out beside others: of no arm, or of unknown settings; `why` in words."""
 
-    def __init__(self, place: str, text: str, settings: str) -> None:
+    def __init__(self, place: str, text: str, why: str) -> None:
         super().__init__(place, text)
-        self.settings = settings
+        self.why = why
 
 
 def place_runs(
@@ -39,7 +40,7 @@ def place_runs(
     """Give every run that is not ignored its role and seed.
 
     Returns:
-        The roles, and the names of rows beside them whose settings no arm has, each with these.
+        The roles, and the names of runs beside them that are left out, each with the reason.
 
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
@@ -58,7 +59,10 @@ def place_runs(
         except StrayError as stray:
             strays.append(stray)
         except LogError as fault:
-            faults.append(fault)
+            if run.unread:
+                strays.append(StrayError(run.name, fault.text, _unknown(run)))
+            else:
+                faults.append(fault)
     if not placed:
         faults += strays
     for batch, role in roles.items():
@@ -67,7 +71,20 @@ def place_runs(
         _number(role, own)
     raise_all(faults)
     filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
-    return filled, {stray.place: stray.settings for stray in strays}
+    return filled, {stray.place: stray.why for stray in strays}
+
+
+def crashed_seeds(
+    request: Request, runs: Sequence[LoggedRun], roles: Roles
+) -> dict[Batch, set[int]]:
+    """Return the seeds of runs that did not finish, by role, but for those that were run again."""
+    seeds: dict[Batch, set[int]] = {}
+    for run in runs:
+        with suppress(LogError):  # a run that counts for nothing may be of any role
+            batch, placed = _placed(request, run, RunRule(match="*"))
+            if batch in roles and placed.seed is not None and placed.seed not in roles[batch]:
+                seeds.setdefault(batch, set()).add(placed.seed)
+    return seeds
 
 
 def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
@@ -140,6 +157,9 @@ def _batch(
         text = f"settings: found {rule.settings}; expected those of {expected}."
         raise LogError(f"runs: '{run.name}'", text)
     telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
+    if run.unread and len(batches) > 1 and not telling:
+        text = f"found {run.unread[0]}; expected to be told what the run is. Mend the file, or say"
+        raise StrayError(run.name, f"{text} in the mapping's 'runs'.", _unknown(run))
     for batch in batches:
         values = batch.settings(request.audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
@@ -152,8 +172,12 @@ def _batch(
     text = f"{fault}; expected {expected}. {way}"
     settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
     if run.columns and settings:
-        raise StrayError(run.name, text, settings)
+        raise StrayError(run.name, text, f"Of no arm of the audit ({settings})")
     raise LogError(run.name, text)
+
+
+def _unknown(run: LoggedRun) -> str:
+    return f"Left out, since {run.unread[0]}"
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:

@@ -26,7 +26,13 @@ from reproaudit.stats.onsets import BEYOND_NOISE, STILL, noise
 
 
 class SeedRecords(dict[int, Record]):
-    """The records of one experiment and its settings, by seed."""
+    """The records of one experiment and its settings, by seed.
+
+    Attributes:
+        crashed: the seeds whose runs, from elsewhere, did not finish and left no record.
+    """
+
+    crashed: frozenset[int] = frozenset()
 
     @cached_property
     def runs(self) -> Mapping[int, Record]:

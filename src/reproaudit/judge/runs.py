@@ -124,11 +124,17 @@ def _without_numbers(
         other = record if name == arm.name else bundles.partner(there, seed)
         if other is None and (seed in bundles.recorded(there) or bundles.has_one_run(there)):
             return void_run(seed, Void.NOT_AS_MANY, name)
-        if other is None or other.status is CellStatus.FAILED:
+        if seed in bundles.recorded(there).crashed or _has_crashed(other):
+            return void_run(seed, Void.REFERENCE_CRASHED, name)
+        if other is None:
             return void_run(seed, Void.NO_REFERENCE, name)
         if other.status is CellStatus.DIVERGED:
             return void_run(seed, Void.REFERENCE_DIVERGED, name)
     return None
+
+
+def _has_crashed(record: Record | None) -> bool:
+    return record is not None and record.status is CellStatus.FAILED
 
 
 def void_run(seed: int, why: Void, about: str = "", found: float | None = None) -> RunAnswer:

@@ -17,6 +17,7 @@ from reproaudit.logs.names import (
     SEED_LIKE,
     SEED_NAMES,
     SETTING_PREFIXES,
+    STATUS_NAMES,
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
@@ -94,7 +95,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         below = [column for column in columns if column not in roles and _is_seed(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
-        status = first(("status", "state"), "status")
+        status = first(STATUS_NAMES, "status")
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}

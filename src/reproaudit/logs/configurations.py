@@ -45,24 +45,31 @@ CONFIG_FILES = (
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+_PARTS = re.compile(r"[A-Za-z_]\w*=[^,=]*(,[A-Za-z_]\w*=[^,=]*)*")
+"""Settings that one text joins, as lm-eval's `model_args`: `pretrained=NAME,dtype=float16`."""
 Stated = tuple[tuple[str, Any], ...]
 """The same in the order of a file, which may state a name twice."""
 
 
-def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRun:
+def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) -> LoggedRun:
     """Return a run with its configuration: what its logger kept, and the files in its folder.
 
     Where the folder has none, the nearest one above it that has, up to the root, is read. What the
-    files hold is kept in `read`, for further runs.
+    files hold is kept in `read`, for further runs, or why a file cannot be read.
     """
     config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
+    unread = list[str]()
     for file in files:
         place = f"{run.name}, {file.name}"
         if file not in read:
-            read[file] = _configuration(file, place)
-        for name, value in read[file]:
+            read[file] = _configuration(file)
+        known = read[file]
+        if isinstance(known, LogError):
+            unread.append(f"its settings are not known: {known}".rstrip("."))
+            continue
+        for name, value in known:
             if not alike(config.setdefault(name, value), value):
                 fault = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
                 remedy = "Take the file away that does not belong to this run."
@@ -74,10 +81,37 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated]) -> LoggedRu
         if run.patience is not None and waited and "patience" in name and run.patience >= waited:
             early = early or f"early stopping: {run.patience} evaluations after the best"
     stopped = None if early else run.stopped
-    return replace(run, config=config, configurations=files, early=early, stopped=stopped)
+    config = {**dict(_parts(config)), **config}
+    return replace(
+        run,
+        config=config,
+        configurations=files,
+        early=early,
+        stopped=stopped,
+        unread=tuple(unread),
+        remarks=(*run.remarks, *unread),
+    )
 
 
-def _configuration(file: Path, place: str) -> Stated:
+def _parts(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield the settings that stand joined in one text, below its name; a seed is no run's own."""
+    for name, value in config.items():
+        if isinstance(value, str) and _PARTS.fullmatch(value):
+            for part in value.split(","):
+                key, _, text = part.partition("=")
+                if normal(key) not in SEED_NAMES:
+                    yield f"{name}.{key}", text
+
+
+def _configuration(file: Path) -> Stated | LogError:
+    """Return what a file states, or why it cannot be read."""
+    try:
+        return _stated(file, file.name)
+    except LogError as error:
+        return error
+
+
+def _stated(file: Path, place: str) -> Stated:
     is_json = file.suffix == ".json"
     text = read_log_text(file, place, MAX_CONFIG_BYTES if is_json else MAX_YAML_BYTES)
     tree = (parse_json if is_json else parse_yaml)(text, place)

@@ -40,6 +40,8 @@ MOST_FILES = 1_000
 """Logs that are read below one path."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
+_SETTINGS = "a folder of settings; name it where it holds runs"
+_SETTINGS_FOLDERS = frozenset({"config", "configs", "conf"})
 _PROSE = (
     "text without a table; to import it, make one: a row for each step, a column for each quantity"
 )
@@ -84,6 +86,7 @@ class _Finder:
         self._faults: list[LogError] = []
         self._guessed: dict[Path, list[LoggedRun] | LogError] = {}
         self._read_so_far = 0
+        self._aside: list[Path] = []
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
         self._last = path.resolve().name
@@ -112,9 +115,14 @@ class _Finder:
 
         A file that is no log by its name counts if it has a wanted tag, or is called like a file
         that has: a run that lacks the tag must be seen. If nothing counts, all of them do, so that
-        the refusal can list their tags.
+        the refusal can list their tags. A folder of settings is searched if there is nothing else.
         """
-        certain = list(self._runs())
+        certain = list(self._runs(self._root))
+        for folder in self._aside:
+            if certain or any(self._guessed.values()):
+                self._skip(folder, _SETTINGS)
+            else:
+                certain += self._runs(folder)
         wants = self._asked.asked.wants
         known = {
             _pattern(path)
@@ -130,16 +138,16 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
-        read: dict[Path, Stated] = {}
+        read: dict[Path, Stated | LogError] = {}
         joined = join_parts(mlflow.told_apart(certain), self._folder)
         return [configured(run, self._folder, read) for run in joined]
 
-    def _runs(self) -> Iterator[LoggedRun]:
+    def _runs(self, root: Path) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
-        if not self._root.is_dir():
-            yield from self._file(self._root)
+        if not root.is_dir():
+            yield from self._file(root)
             return
-        waiting = [self._root]
+        waiting = [root]
         while waiting:
             folder = waiting.pop()
             try:
@@ -153,6 +161,8 @@ class _Finder:
                     self._skip(path, "a link")
                 elif path.name.startswith(".") or path.name == "__MACOSX":
                     self._skip(path, _HIDDEN)
+                elif path.is_dir() and path.name.lower() in _SETTINGS_FOLDERS:
+                    self._aside.append(path)
                 elif path.is_dir():
                     below.append(path)
                 elif path.is_file():

@@ -188,6 +188,7 @@ class LoggedRun:
         failed: True if its logger says that it did not finish: it crashed, or still runs.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
+        unread: why some of them cannot be read, so that nobody knows what they state.
         columns: the columns of its table, each with the role that it was given.
         seed_column: the column that may hold seeds, if none is called so.
         in_time: whether the rows of its table follow each other as points of one training do.
@@ -210,6 +211,7 @@ class LoggedRun:
     failed: bool = False
     step: str | None = None
     configurations: tuple[Path, ...] = ()
+    unread: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     seed_column: str | None = None
     in_time: bool = False

@@ -23,6 +23,10 @@ STEP_NAMES = (
 """Columns that count steps, the likelier first; capital letters make no difference."""
 TAG_NAMES = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
 """Columns of a long table that name the quantity of each row."""
+ARM_LIKE = re.compile(
+    r"(model|method|algo(rithm)?|agent|variant|approach|system|pretrained)(_?(name|id|path|sanitized))*"
+)
+"""Names of settings whose values name arms: `model_name`, `method`."""
 RUN_NAMES = ("run_id", "run_uuid", "run_name", "run")
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
@@ -40,6 +44,8 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
+STATUS_NAMES = ("status", "state")
+"""Columns that say how a run ended."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
@@ -78,6 +84,11 @@ def last_part(name: str) -> str:
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
+
+
+def names_arm(name: str) -> bool:
+    """Return True if a setting, be it below others, is called as one that names an arm."""
+    return ARM_LIKE.fullmatch(last_part(name)) is not None
 
 
 def is_length(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of
-from reproaudit.logs.names import SEED_COUNTS, normal
+from reproaudit.logs.names import SEED_COUNTS, STATUS_NAMES, normal
 from reproaudit.logs.rows import Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -95,7 +95,7 @@ def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
             rest = f"{before}{column[len(before)]}{after}"
         else:
             rest = before or after or asked.only or ""
-        if asked.wants(rest) or normal(rest) in SEED_COUNTS:
+        if asked.wants(rest) or normal(rest) in (*SEED_COUNTS, *STATUS_NAMES):
             return RunLabel(rest, {}, settings)
     return None
 

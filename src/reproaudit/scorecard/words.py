@@ -456,6 +456,7 @@ def _near(reason: Reason, context: Context) -> str:
 
 _VOIDS: Mapping[Void, str] = {
     Void.REFERENCE_DIVERGED: "{what} diverged in {runs}",
+    Void.REFERENCE_CRASHED: "{what} crashed or did not finish in {runs}",
     Void.NO_REFERENCE: "{what} has no run with the same seed in {runs}",
     Void.NOT_MEASURED: "{what} was not measured in {runs}",
     Void.NO_NUMBER: "{what} has no number in {runs}",
@@ -491,7 +492,12 @@ _VOIDS: Mapping[Void, str] = {
 
 def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
     """Return why runs are void, as a page says it."""
-    arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
+    arms = (
+        Void.REFERENCE_DIVERGED,
+        Void.REFERENCE_CRASHED,
+        Void.NO_REFERENCE,
+        Void.NOT_AS_MANY,
+    )
     name = context.namer.arm if void in arms else context.noun
     return _VOIDS[void].format(
         what=name(about),
