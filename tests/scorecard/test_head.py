@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from factories import make_audit, make_record
 from miniatures import aligns, audit_data, claim, setting
 from reproaudit.audit.review import Note, Reviews
 from reproaudit.cell import Cell
+from reproaudit.formats.numbers import at_words
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Record
@@ -23,6 +25,7 @@ from reproaudit.scorecard.claims import texts_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.lines import MOST_LINE_WORDS
 from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, clauses_of, words_in
+from reproaudit.stats.binomial import Decision
 from scorecard.test_rows import one_claim, scorecard
 
 ROOT = Path(__file__).parents[2]
@@ -198,7 +201,7 @@ def test_several_main_claims_are_joined() -> None:
     claims[1]["headline"] = [aligns(0.002)]
     card = scorecard(make_audit(claims=claims))
     assert card.head.verdict[0].startswith(
-        "Of 2 main claims, “the distance vanishes” holds, 6 of 6"
+        "Main claims: “the distance vanishes” holds, 6 of 6; “the distance vanishes” does not hold"
     )
 
 
@@ -250,19 +253,41 @@ def test_the_heads_of_the_papers_are_short_and_name_every_claim_once(file: Path)
     assert len(markdown(card).split("\n## Answers")[0].split()) <= words_in(card.head)
     assert words_in(card.head) <= MOST_HEAD_WORDS
     assert sorted(one.claim for one in card.head.claims) == sorted(one.id for one in card.claims)
-    for one in card.head.own:
+    for one in card.head.claims:
         assert len(f"{one.title} {one.text}".split()) <= MOST_LINE_WORDS, one
     assert len(card.head.verdict) <= 2
 
 
-def test_a_reading_near_its_bound_is_said_with_its_number() -> None:
+@pytest.mark.parametrize("file", PAPERS, ids=lambda file: file.parent.name)
+def test_a_line_names_every_coordinate_that_ends_otherwise_than_its_claim(file: Path) -> None:
+    card = read_scorecard(file)
+    for answer in card.claims:
+        text = line(card, answer.name).text.partition(" = ")[2]
+        supported = answer.outcome is Outcome.SUPPORTED
+        ends = {grade.answer for grade in answer.grades}
+        otherwise = [
+            grade
+            for grade in answer.grades
+            if (grade.decision is not Decision.MET if supported else len(ends) > 1)
+        ]
+        missing = [grade.at for grade in otherwise if at_words(grade.at or 0) not in text]
+        assert not missing, (answer.id, text)
+
+
+@pytest.mark.parametrize("file", PAPERS, ids=lambda file: file.parent.name)
+def test_the_first_screen_names_each_check_that_a_claim_of_the_paper_misses(file: Path) -> None:
+    for one in read_scorecard(file).head.own:
+        assert not re.search(r"\d (further|stricter) checks? (not met|open)", one.text), one
+
+
+def test_a_reading_that_hangs_on_our_bound_is_said_with_its_number() -> None:
     ours = {**aligns(0.1), "from": "ours", "why": "So."}
     near = {**CODE, "value": 0.15}
     card = scorecard(one_claim(readings=["level"], headline=[ours], audit=with_readings(near)))
     assert line(card).outcome is Outcome.SUPPORTED
     counts, _, reading = line(card).text.partition("; ")
     assert counts == "6 of 6 with level 0.02 (paper)"
-    assert reading.startswith("near our bound with level 0.15 (code), 0 of 6 (0.1")
+    assert reading.startswith("hangs on our bound with level 0.15 (code), 0 of 6 (0.1")
     assert card.head.ours == (
         "Half or twice as wide, our bounds would change the answer to “the distance vanishes”."
     )

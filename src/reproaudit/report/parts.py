@@ -212,14 +212,14 @@ def is_bold(line: ClaimLine) -> bool:
 _MARKS = {
     Answer.YES: "✓",
     Answer.NO: "✗",
-    Answer.NEAR: "≈",
+    Answer.NEAR: "±",
     Answer.MIXED: "◐",
     Answer.OPEN: "?",
     Answer.BLIND: "○",
     Answer.RULED_OUT: "⊘",
     Answer.UNFINISHED: "–",
 }
-GRID_MARKS = "✓ yes, ✗ no, ≈ near our bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+GRID_MARKS = "✓ yes, ✗ no, ± hangs on our bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
 """What the marks of the grid mean."""
 
 

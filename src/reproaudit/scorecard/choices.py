@@ -23,6 +23,7 @@ from reproaudit.formats.verdict import (
 )
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
+    HANGS,
     PLACES,
     answering_runs,
     called_of,
@@ -232,7 +233,7 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
         return "not run"
     parts = [
         f"{claims[cell.claim].claim.short}: {of(cell.own_yes, cell.own_n)} → "
-        f"{of(cell.yes, cell.n)}, {cell.answer}"
+        f"{of(cell.yes, cell.n)}, {HANGS if cell.answer is Answer.NEAR else cell.answer}"
         for cell in cells
         if cell.changes
     ]
@@ -372,15 +373,24 @@ def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceR
     )
 
 
+NO_EVIDENCE = " (no evidence)"
+"""What is said of runs that tell nothing, since a control ends alike."""
+
+
 def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
     order = (1, 0) if swapped else (0, 1)
     yes, n = turn.counts
     figures = turn.numbers
     first, last = order
+    is_blind = Answer.BLIND in turn.answers
     counts = f"{yes[first]} → {of(yes[last], n[last])}"
-    if n[0] != n[1]:
-        counts = f"{of(yes[first], n[first])} → {of(yes[last], n[last])}"
-    both = turn.both(first, last)
+    if n[0] != n[1] or is_blind:
+        sides = [
+            f"{of(yes[at], n[at])}{NO_EVIDENCE if turn.answers[at] is Answer.BLIND else ''}"
+            for at in order
+        ]
+        counts = " → ".join(sides)
+    both = "" if is_blind else turn.both(first, last)
     numbers = f", {both}" if both else ""
     siblings = "".join(f"; the same with {words}" for words in siblings_of(turn.claim, turn.arm))
     return ChoiceEffect(
@@ -404,7 +414,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)}{' (near our bound)' if other.answer is Answer.NEAR else ''}"
+        f"{claim.arm(other)}{f' ({HANGS})' if other.answer is Answer.NEAR else ''}"
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from reproaudit.formats.numbers import at_words, counted, listed, of
+from reproaudit.formats.numbers import counted, listed, of
 from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, RowRole
 from reproaudit.formats.verdict import (
@@ -18,11 +20,13 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.choices import siblings_of
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
+    HANGS,
     WITH,
     answering_runs,
     asked,
     count_words,
     figure_of,
+    level_words,
     typical_words,
     whose_of,
 )
@@ -80,6 +84,8 @@ def line_of(
     answer = claim.answer
     depends = answer.outcome is Outcome.DEPENDS
     left = most - len(claim.claim.short.split())
+    cores = cores_of(claim)
+    core = Forms(cores[:-1] or cores, cores[-1])
     return ClaimLine(
         claim=answer.id,
         name=claim.name,
@@ -89,19 +95,41 @@ def line_of(
         whose=whose_of(claim.claim),
         level=None if depends else answer.level,
         title=claim.claim.short,
-        text=_fitted([cores_of(claim), *_exceptions(claim, rows, stand_in)], left),
+        text=_fitted([core, *_exceptions(claim, rows, stand_in)], left),
     )
 
 
-def _fitted(groups: Sequence[Sequence[str]], most: int) -> str:
-    """Parts of a text, each in forms from long to short, the last shortened first until it fits."""
-    chosen = [0] * len(groups)
-    while True:
-        text = "; ".join(forms[at] for forms, at in zip(groups, chosen, strict=True))
-        longer = [at for at, forms in enumerate(groups) if chosen[at] + 1 < len(forms)]
-        if len(text.split()) <= most or not longer:
-            return text
-        chosen[longer[-1]] += 1
+class Forms(NamedTuple):
+    """A part of a line, in forms from long to short.
+
+    Attributes:
+        named: those that name what they are about.
+        counted: the last resort, which names nothing.
+    """
+
+    named: Sequence[str]
+    counted: str = ""
+
+
+def _fitted(groups: Sequence[Forms], most: int) -> str:
+    """Parts of a text, the last shortened first until it fits; names go last, the core's at all."""
+    for parts in _ever_shorter(groups):
+        text = "; ".join(parts)
+        if len(text.split()) <= most:
+            break
+    return text
+
+
+def _ever_shorter(groups: Sequence[Forms]) -> Iterator[Sequence[str]]:
+    parts = [forms.named[0] for forms in groups]
+    yield parts
+    for at in reversed(range(len(groups))):
+        for form in groups[at].named[1:]:
+            parts[at] = form
+            yield parts
+    for at in (*range(1, len(groups)), 0):
+        parts[at] = groups[at].counted or parts[at]
+        yield parts
 
 
 def cores_of(claim: ClaimText) -> list[str]:
@@ -111,12 +139,19 @@ def cores_of(claim: ClaimText) -> list[str]:
 
 def _held(claim: ClaimText) -> list[str]:
     mean = next((e for e in claim.base.estimates if e.mean is not None), None)
-    count = count_words(claim.base)
     if mean is not None:
-        return [f"{_figure(claim, mean)}, {count} inside"]
-    if claim.own and other_readings(claim):
-        return [f"{count} with {claim.stated_value(claim.base)}", count]
-    return [count]
+        whole = f"{_figure(claim, mean)}, {count_words(claim.base)} inside"
+        return [whole, whole.rpartition(": ")[2]]
+    return _counts(claim)
+
+
+def _counts(claim: ClaimText) -> list[str]:
+    """K of n; where another stated value does not answer alike, with the value as run."""
+    count = count_words(claim.base)
+    if not (claim.own and other_readings(claim)):
+        return [count]
+    values = (claim.stated_value(claim.base), claim.varied_words(claim.base))
+    return [*(f"{count} with {value}" for value in values), count]
 
 
 def _partly(claim: ClaimText) -> list[str]:
@@ -124,38 +159,11 @@ def _partly(claim: ClaimText) -> list[str]:
 
 
 def _levels(claim: ClaimText) -> list[str]:
-    """At which primary coordinates it holds, and at which not; nothing where all are alike."""
-    at: dict[str, list[ReadingAnswer]] = {}
-    for grade in claim.answer.grades:
-        if grade.at is not None and claim.is_primary(grade):
-            at.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
-    if len(at) < 2:
+    """At which coordinates it holds, and not; nothing where those that decide end alike."""
+    grades = claim.answer.grades
+    if len({grade.answer for grade in grades if claim.is_primary(grade)}) < 2:
         return []
-    return [_level_words(claim, at, counts=True), _level_words(claim, at)]
-
-
-def _level_words(
-    claim: ClaimText, at: Mapping[str, Sequence[ReadingAnswer]], *, counts: bool = False
-) -> str:
-    """Coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
-    parts = [
-        f"{word} at {listed([_place(grade, counts=counts) for grade in same])}"
-        for word, same in at.items()
-    ]
-    return ", ".join(parts).replace(" at ", f" at {claim.symbol} = ", 1)
-
-
-def _place(grade: ReadingAnswer, *, counts: bool = False) -> str:
-    place = "" if grade.at is None else at_words(grade.at)
-    return f"{place} ({count_words(grade)})" if counts else place
-
-
-_AT: Mapping[Answer, str] = {
-    Answer.YES: "holds",
-    Answer.NO: "not",
-    Answer.NEAR: "near our bound",
-    Answer.BLIND: "no evidence",
-}
+    return [level_words(claim, grades, counts=True), level_words(claim, grades)]
 
 
 def _depending(claim: ClaimText) -> list[str]:
@@ -245,7 +253,7 @@ def _unclear(claim: ClaimText) -> list[str]:
     if first is None:
         return [count_words(base)]
     if first.kind is ReasonKind.NEAR and first.arm == base.name:
-        return [f"near our bound, {form}" for form in _against(claim, base.estimates[first.place])]
+        return [f"{HANGS}, {form}" for form in _against(claim, base.estimates[first.place])]
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
     why = claim.why(first)
@@ -253,7 +261,9 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
         return [f"{of(*answering_runs(base))}; {why}"]
-    return [f"{count_words(base)}; {why}"]
+    straddled = first.kind is ReasonKind.STRADDLES
+    brief = _against(claim, base.estimates[first.place]) if straddled else []
+    return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 
 def _blind(claim: ClaimText) -> list[str]:
@@ -284,24 +294,22 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row], stand_in: str) -> list[list[str]]:
-    """What is missed beside what decides: other readings, also said, stricter, coordinates.
-
-    Each in forms from long to short.
-    """
+def _exceptions(claim: ClaimText, rows: Sequence[Row], stand_in: str) -> list[Forms]:
+    """What is missed beside what decides: other readings, also said, stricter, coordinates."""
     proxy = claim.answer.proxy
+    stands_in = [f"on a stand-in: {proxy}", "on a stand-in"]
     groups = [
-        [f"on a stand-in: {proxy}", "on a stand-in"] if proxy and proxy != stand_in else [],
+        Forms(stands_in if proxy and proxy != stand_in else ()),
         _reading_forms(claim),
         _unread_forms(claim, rows),
         _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
         _missed_forms(_missed(claim, rows, RowRole.STRICTER), "stricter check"),
         _level_forms(claim, rows),
     ]
-    return [forms for forms in groups if forms]
+    return [forms for forms in groups if forms.named]
 
 
-def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
+def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
     """What else the paper says that is met wherever it can be read, where void runs leave it open.
 
     What was planned in fewer runs is no exception.
@@ -310,10 +318,10 @@ def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
     few = [row for row in said if row.decision is RowDecision.OPEN and row.yes == row.n]
     few = [row for row in few if row.void + row.crashed]
     if not few:
-        return []
+        return Forms(())
     full = [f"{row.says} in {row.count}" for row in few]
     brief = [f"{row.noun} in {of(row.yes, row.n)}" for row in few]
-    return ["; ".join(full), "; ".join(brief), f"{counted(len(few), 'further check')} open"]
+    return Forms(["; ".join(full), "; ".join(brief)], f"{counted(len(few), 'further check')} open")
 
 
 def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:
@@ -327,40 +335,44 @@ def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
     return sorted(missed, key=lambda row: row.yes / row.n)
 
 
-def _missed_forms(missed: Sequence[Row], noun: str) -> list[str]:
+def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     if not missed:
-        return []
-    counts = [f"{row.noun} in {of(row.yes, row.n)}" for row in missed]
+        return Forms(())
     full = [f"{row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
-    short = [
-        " ".join(filter(None, (row.noun, row.typical_words, f"({of(row.yes, row.n)})")))
-        for row in missed
-    ]
-    return [
+    bare = [row.noun.removesuffix(":") for row in missed]
+    numbers = [f"{row.noun} {row.typical_words}".rstrip() for row in missed]
+    short = [f"{words}, {row.bound_words}" for words, row in zip(numbers, missed, strict=True)]
+    counts = [of(row.yes, row.n) for row in missed]
+    brief = [words.partition(" over ")[0] for words in bare]
+    forms = [
         f"but {'; '.join(full)}",
-        f"but {listed(short)}",
-        f"but {listed(counts)}",
-        f"but {noun}s hold in {listed([of(row.yes, row.n) for row in missed])}",
-        f"{counted(len(missed), noun)} not met",
+        f"but {'; '.join(map(': '.join, zip(short, counts, strict=True)))}",
+        f"but {listed([f'{words} ({k})' for words, k in zip(numbers, counts, strict=True)])}",
+        f"but {listed(list(map(' in '.join, zip(bare, counts, strict=True))))}",
+        f"but {listed(list(map(' in '.join, zip(brief, counts, strict=True))))}",
     ]
+    return Forms(forms, f"{counted(len(missed), noun)} not met")
 
 
-def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
-    """Coordinates that do not decide and are not met."""
-    words: dict[str, list[ReadingAnswer]] = {}
-    for grade in claim.answer.grades:
-        beside = not claim.is_primary(grade) and grade.at is not None
-        if beside and grade.decision is not Decision.MET:
-            words.setdefault(_AT.get(grade.answer, "open"), []).append(grade)
-    if not words or claim.answer.outcome is not Outcome.SUPPORTED:
-        return []
+def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
+    """Coordinates that end otherwise than the claim: of one that holds, those that are not met."""
+    answer = claim.answer
+    grades: Sequence[ReadingAnswer] = answer.grades
+    if answer.outcome is Outcome.SUPPORTED:
+        grades = [grade for grade in grades if grade.decision is not Decision.MET]
+    elif _levels(claim) == cores_of(claim) or len({grade.answer for grade in grades}) < 2:
+        grades = ()
+    if not grades:
+        return Forms(())
     blind = [row.why for row in rows if row.decision is RowDecision.TELLS_NOTHING and row.at]
-    brief = _level_words(claim, words)
-    full = [f"{brief}: {blind[0]}"] if blind and len(words) == 1 else []
-    return [*full, _level_words(claim, words, counts=True), brief]
+    brief = level_words(claim, grades)
+    full = (
+        [f"{brief}: {blind[0]}"] if blind and len({grade.answer for grade in grades}) == 1 else []
+    )
+    return Forms([*full, level_words(claim, grades, counts=True), brief])
 
 
-def _reading_forms(claim: ClaimText) -> list[str]:
+def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
     forms = [
         other_readings(claim, figures=True),
@@ -369,9 +381,12 @@ def _reading_forms(claim: ClaimText) -> list[str]:
     ]
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
     if not said:
-        return []
-    counts = [f"{how} {counted(len(v), 'other value')}" for how, v in forms[0].items()]
-    return [*said, ", ".join(counts)]
+        return Forms(())
+    others: Counter[str] = Counter()
+    for how, values in forms[0].items():
+        others[how.replace(HANGS, "open")] += len(values)
+    counts = [f"{how} {'another value' if n == 1 else f'{n} others'}" for how, n in others.items()]
+    return Forms(said, ", ".join(counts))
 
 
 def other_readings(

@@ -18,7 +18,7 @@ from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
 from reproaudit.declarations import Coordinate
-from reproaudit.formats.numbers import at_words, capital, counted, listed, several
+from reproaudit.formats.numbers import at_words, capital, counted, listed
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
     ChoiceRow,
@@ -58,9 +58,6 @@ from reproaudit.scorecard.words import (
     whose_of,
 )
 
-MOST_NAMES = 3
-"""The most claims or settings that a sentence names; more are counted."""
-
 
 @dataclass(frozen=True)
 class JudgedPaper:
@@ -70,7 +67,7 @@ class JudgedPaper:
         tier: as it is stored, with a salt.
         tried: every value that was tried, as `choices.tried_of` returns it.
         choices: those that change an answer.
-        earlier: how many results stood before a bound of today.
+        before_bounds: how many results stood before a bound of today.
     """
 
     audit: Audit
@@ -81,7 +78,7 @@ class JudgedPaper:
     tried: Sequence[TriedValue]
     choices: Sequence[ChoiceRow]
     origin: Origin | None = None
-    earlier: int = 0
+    before_bounds: int = 0
 
     @property
     def own(self) -> list[ClaimText]:
@@ -114,7 +111,7 @@ def words_of(
     claims: Sequence[ClaimAnswer],
     reviews: Reviews,
     origin: Origin | None = None,
-    earlier: int = 0,
+    before_bounds: int = 0,
     panels: Mapping[str, Panel] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a scorecard that are words: head, rows, answers and tried.
@@ -125,7 +122,7 @@ def words_of(
         claims: the answers.
         reviews: with the note.
         origin: of measurements that are not ours, whose.
-        earlier: how many results stood before a bound of today.
+        before_bounds: how many results stood before a bound of today.
         panels: each claim before its records, by id; as `rows_of` takes it.
     """
     texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
@@ -133,7 +130,7 @@ def words_of(
     rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
     tried = tried_of(audit, texts)
     choices = choices_of(audit, texts)
-    judged = JudgedPaper(audit, tier, texts, rows, reviews, tried, choices, origin, earlier)
+    judged = JudgedPaper(audit, tier, texts, rows, reviews, tried, choices, origin, before_bounds)
     answers = tuple(map(answer_words, texts))
     return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
 
@@ -164,7 +161,7 @@ class Brevity(IntEnum):
     OTHERS = 4
     """In the table of choices, claims that are not the paper's own."""
     OURS = 5
-    """Which answers other bounds change, and at which coordinates we judged."""
+    """Clauses of the claims that other bounds change, and at which coordinates we judged."""
     LINES = 6
     """Where a claim's line has more than twenty words, exceptions in full."""
     COUNTS = 7
@@ -408,7 +405,7 @@ def _main(main: Sequence[ClaimText]) -> str:
     outcomes = {claim.answer.outcome for claim in main}
     if len(outcomes) > 1 or Outcome.DEPENDS in outcomes:
         each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
-        return f"Of {len(main)} main claims, {listed(each)}"
+        return f"Main claims: {'; '.join(each)}"
     both = "Both" if len(main) == 2 else f"All {len(main)}"
     verb = _HOLDS[outcomes.pop()]
     each = [
@@ -425,11 +422,13 @@ def _ended(claim: ClaimText, *, briefly: bool = False) -> str:
         forms = [core for core in cores if core.startswith("holds")]
         form = forms[-1] if briefly else forms[max(0, len(forms) - 2)]
         return form.replace("; not ", ", but not ")
-    return f"{_HOLDS[claim.answer.outcome][0]}, {cores[-1]}"
+    named = cores[:-1] or cores
+    core = named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
+    return f"{_HOLDS[claim.answer.outcome][0]}, {core}"
 
 
 def _elsewhere(claim: ClaimText) -> list[str]:
-    """How a claim ended under other stated values: near our bound with 10 pairs, 0 of 15."""
+    """How a claim ended under other stated values: open with 10 pairs, 0 of 15."""
     if claim.answer.outcome is Outcome.DEPENDS:
         return []
     return [f"{how} {', and '.join(values)}" for how, values in other_readings(claim).items()]
@@ -544,10 +543,10 @@ def _fold(texts: Sequence[ClaimText]) -> str:
 def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, short: bool) -> Iterator[str]:
     """Whose answers our bounds decide, and what else is ours; claims by their clauses.
 
-    In short the answers are counted, and our coordinates left to the claims' lines.
+    In short the claims have their names, and our coordinates are left to their lines.
     """
     begin = "Half or twice as wide, our bounds"
-    if judged.earlier:
+    if judged.before_bounds:
         begin = "We set the bounds knowing earlier results; half or twice as wide, they"
     if changed := _changed_by_bounds(judged.texts, clauses, short=short):
         yield f"{begin} would change {changed}."
@@ -575,11 +574,11 @@ def _changed_by_bounds(
         return ""
     if not turned:
         return "no answer"
-    if short:
-        return counted(len(turned), "answer")
     names = [f"“{clauses.get(claim.answer.id, claim.claim.short)}”" for claim in turned]
+    if short:
+        names = [claim.name for claim in turned]
     answers = "the answer" if len(turned) == 1 else "the answers"
-    return f"{answers} to {several(names, MOST_NAMES)}"
+    return f"{answers} to {listed(names)}"
 
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
@@ -600,7 +599,9 @@ def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
             guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
     if guesses:
         varied = sum(guesses.values())
-        yield f"guessed {counted(len(guesses), 'setting')} ({varied} varied)"
+        some = counted(len(guesses), "setting")
+        all_varied = varied == len(guesses)
+        yield f"guessed and varied {some}" if all_varied else f"guessed {some} ({varied} varied)"
     if recalled := sum(text.claim.wording == "recalled" for text in judged.texts):
         yield f"worded {counted(recalled, 'claim')} from memory"
     if left := len(judged.audit.not_audited):

@@ -315,11 +315,14 @@ class Context:
         return self.answer.base.estimates[reason.place]
 
 
+HANGS = "hangs on our bound"
+"""What is said of an answer that a relaxed bound of ours would change, however far it lies."""
+
 WITH: Mapping[Answer, str] = {
     Answer.YES: "holds with",
     Answer.NO: "not with",
     Answer.OPEN: "open with",
-    Answer.NEAR: "near our bound with",
+    Answer.NEAR: f"{HANGS} with",
     Answer.BLIND: "tells nothing with",
     Answer.RULED_OUT: "diverges with",
     Answer.MIXED: "in part with",
@@ -451,7 +454,7 @@ def _near(reason: Reason, context: Context) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
     leads = RELAXED[context.arm_of(reason).relaxed]
-    return f"near our bound: {stated(reason.bound)} {leads}, and {bound} is asked"
+    return f"{HANGS}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
 _VOIDS: Mapping[Void, str] = {
@@ -578,20 +581,28 @@ def _mean_alone(reason: Reason, context: Context) -> str:
     return f"the mean lies inside the margin, but only {inside} runs do"
 
 
-_AT_LEVELS: Mapping[Answer, str] = {
-    Answer.YES: "holds at",
-    Answer.NO: "does not hold at",
-    Answer.BLIND: "cannot be told at",
+_AT: Mapping[Answer, str] = {
+    Answer.YES: "holds",
+    Answer.NO: "not",
+    Answer.NEAR: HANGS,
+    Answer.BLIND: "no evidence",
 }
 
 
-def _levels(_reason: Reason, context: Context) -> str:
+def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bool = False) -> str:
+    """Return coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
     at: dict[str, list[str]] = {}
-    for grade in context.answer.grades:
-        if grade.at is not None and context.claim.grade and grade.at in context.claim.grade.primary:
-            at.setdefault(_AT_LEVELS.get(grade.answer, "is open at"), []).append(at_words(grade.at))
+    for grade in grades:
+        place = "" if grade.at is None else at_words(grade.at)
+        count = f" ({count_words(grade)})" if counts else ""
+        at.setdefault(_AT.get(grade.answer, "open"), []).append(f"{place}{count}")
+    said = ", ".join(f"{word} at {listed(places)}" for word, places in at.items())
     symbol = context.claim.grade.symbol if context.claim.grade else ""
-    return "it " + ", ".join(f"{said} {symbol} = {listed(places)}" for said, places in at.items())
+    return said.replace(" at ", f" at {symbol} = ", 1)
+
+
+def _levels(_reason: Reason, context: Context) -> str:
+    return level_words(context, context.answer.grades)
 
 
 def _indirect(_reason: Reason, context: Context) -> str:
@@ -648,7 +659,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.VOID_RUNS: _voids,
     ReasonKind.ALL_DIVERGED: _all_diverged,
     ReasonKind.READING_UNFINISHED: _unfinished,
-    ReasonKind.READING_LEFT_OUT: "not run with another stated {settings}",
+    ReasonKind.READING_LEFT_OUT: "another {settings} not run",
     ReasonKind.NEAR: _near,
     ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
