@@ -17,6 +17,7 @@ import shutil
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,13 @@ from samples import AUDIT
 
 from factories import card_of, falls_to, make_audit, make_record, make_records, make_scorecard
 from miniatures import audit_data, write_paper
-from reproaudit.audit.card import read_card
+from reproaudit.audit.card import Card, read_card, with_checklist
 from reproaudit.audit.catalog import entry_of
+from reproaudit.audit.draft import Results, draft_audit, draft_claims
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
-from reproaudit.errors import AuditError
+from reproaudit.audit.stated import read_claims
+from reproaudit.errors import AuditError, CardError
 from reproaudit.files import sha256
 from reproaudit.intake.reading import read_submission
 from reproaudit.logs.asked import Asked
@@ -47,6 +50,7 @@ from reproaudit.service.listing import list_entry, list_lines
 from reproaudit.service.pages import write_report
 from reproaudit.store.code import fingerprint_of
 from reproaudit.store.records import Store, open_record
+from test_loading import check_never_raises
 
 HERE = Path(__file__).parent
 ASKED = Asked(axes=frozenset({"layer"}), wanted=frozenset({"loss", "*.loss"}))
@@ -56,6 +60,13 @@ IMPORTED = 500
 SECONDS, BYTES = 2.0, 500 * 2**20
 
 RECORDS = make_records(make_audit(), "quick", alternatives=False)
+AUDITS = (
+    HERE / "audits" / "toy.yaml",
+    HERE / "short" / "saxe2014.yaml",
+    HERE / "short" / "maxrl2026.yaml",
+    HERE.parent / "docs" / "tutorial" / "soudry2018.yaml",
+)
+"""Audits in both forms."""
 
 TOKENS = [
     *b"{ [ \" ' # % ~ null true No -0 1_000 1e999 -1e400 NaN .inf 2026-02-30 <b> \\u0000".split(),
@@ -202,13 +213,41 @@ def open_a_record(folder: Path, data: bytes) -> None:
 
 
 def read_an_audit(folder: Path, data: bytes) -> None:
-    read_audit("audit.yaml", data.decode("utf-8", errors="surrogateescape"))
+    text = data.decode("utf-8", errors="surrogateescape")
+    slug = re.search(r"slug: (\w+)", text)
+    check_never_raises(text, f"{slug[1] if slug else 'none'}.yaml")
 
 
-def read_a_card(folder: Path, data: bytes) -> None:
-    file = folder / "card.txt"
-    file.write_text(data.decode("utf-8", errors="replace"))
-    read_card(file)
+def read_a_tree(folder: Path, data: bytes) -> None:
+    """An audit whose notation is sound."""
+    text = yaml.safe_dump(json.loads(data), sort_keys=False, allow_unicode=True)
+    read_an_audit(folder, text.encode("utf-8", errors="surrogateescape"))
+
+
+def draft_of(
+    read: Callable[[Path], Any], draft: Callable[[Any], str], *more: str
+) -> Callable[..., None]:
+    """Drafts an audit of what a file says; it breaks no rule but those of a TODO, and more."""
+
+    def read_and_draft(folder: Path, data: bytes) -> None:
+        file = folder / "stated.txt"
+        file.write_bytes(data)
+        refusal = None
+        try:
+            said = read(file)
+        except CardError as error:
+            refusal = error
+        if refusal is not None:
+            assert str(refusal).startswith(f"{file}:")
+            assert "\n" not in str(refusal)
+            raise refusal
+        faults = read_audit("p.yaml", draft(said))[1]
+        assert {fault.rule for fault in faults} <= {"RA058", "RA153", *more}, faults
+
+    return read_and_draft
+
+
+TODAY = date(2031, 5, 6)
 
 
 def read_a_scorecard(folder: Path, data: bytes) -> None:
@@ -288,6 +327,10 @@ def import_of(name: str) -> Callable[[Path, bytes], None]:
     return read
 
 
+def tree_in(file: Path) -> bytes:
+    return json.dumps(yaml.safe_load(file.read_bytes()), default=str).encode()
+
+
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]:
     """Sound files of every kind, to be damaged."""
@@ -300,7 +343,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
         "audit data": [json.dumps(audit_data()).encode()],
         "record": [RECORDS[0].model_dump_json().encode()],
         "sealed record": [sealed(RECORDS[0].model_dump_json().encode())],
-        "audit": [audit, (HERE.parent / "docs/tutorial/soudry2018.yaml").read_bytes()],
+        "audit": [audit, *(file.read_bytes() for file in AUDITS)],
+        "audit tree": [tree_in(file) for file in AUDITS],
+        "checklist": [(HERE / "checklists" / "checklist.tex").read_bytes()],
+        "claims": [b"# heads\nOne claim.\nNo.\n- .\n", b'[{"says": "A", "at": "Table 1"}, "B"]'],
         "card": [file.read_bytes() for file in sorted((HERE / "cards").iterdir())],
         "scorecard": [card.read_bytes()],
         "manifest": [
@@ -329,10 +375,19 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[bytes]]
 
 READERS: dict[str, Callable[[Path, bytes], None]] = {
     "audit": read_an_audit,
+    "audit tree": read_a_tree,
+    "checklist": draft_of(
+        lambda file: with_checklist(Card(), file), lambda card: draft_audit("p", card, TODAY)
+    ),
+    "claims": draft_of(
+        read_claims,
+        lambda claims: draft_claims("p", Card(), TODAY, claims, Results()),
+        "RA059",  # a claim of more words than an audit takes
+    ),
     "audit data": judge_an_audit,
     "record": show_a_record,
     "sealed record": open_a_record,
-    "card": read_a_card,
+    "card": draft_of(read_card, lambda card: draft_audit("p", card, TODAY)),
     "scorecard": read_a_scorecard,
     "manifest": read_a_manifest,
     "table": read_a_table,
@@ -366,7 +421,7 @@ def abuse(
     refused = passed = 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for case in range(cases):
-        damage = misstated if kind in ("audit data", "record") else mutated
+        damage = misstated if kind in ("audit data", "audit tree", "record") else mutated
         data = damage(dice.choice(sound[kind]), dice)
         place = folder / "case"
         place.mkdir()
@@ -399,6 +454,8 @@ def test_some_bad_input_of_every_kind(
         shutil.rmtree(place)
 
 
+PASSING = ("audit", "audit tree", "card", "checklist", "claims")
+"""What returns its faults, or takes nearly any text."""
 BATCHED = [(list(READERS)[number % len(READERS)], number) for number in range(BATCHES)]
 
 
@@ -409,7 +466,7 @@ def test_a_thousand_bad_inputs(
 ) -> None:
     refused, passed = abuse(kind, sound, tmp_path, BATCH, seed)
     assert refused + passed == BATCH
-    assert kind in ("audit", "card") or refused > BATCH / 20, "what is damaged passes as sound"
+    assert kind in PASSING or refused > BATCH / 20, "what is damaged passes as sound"
 
 
 @pytest.mark.parametrize("kind", IMPORTS)

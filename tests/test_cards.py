@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from reproaudit.audit.card import MAX_CARD_BYTES, Card, read_card
 from reproaudit.audit.draft import draft_audit
@@ -113,39 +110,12 @@ def test_only_a_venue_is_read_as_one(
 
 # --- hostile and broken cards -------------------------------------------------------------------
 
-FRAGMENT = st.sampled_from(
-    [*VariableName, "Yes", "No", "|", "| ", "\n", "\n", "Authors:", "Title:", "Venue:", "Abstract",
-     "ICLR 2025", "Notice:", "TODO", "#", "**", ": ", '"', "'", "{", "\\", "\u2028", "A. Bee, C D",
-     "Reproducibility Variable", "<script>", "&a *a !!python/object:os.system", "---", "\t"]
-)  # fmt: skip
-TEXTS = st.text() | st.lists(FRAGMENT | st.text(max_size=3), max_size=60).map("".join)
-
 
 def assert_only_open(text: str, file: str = "p.yaml") -> None:
     """A draft's every fault is something left open."""
     audit, faults = read_audit(file, text)
     assert audit is None
     assert {fault.rule for fault in faults} == LEFT_OPEN, "\n".join(map(str, faults))
-
-
-ANYTHING = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def assert_read_or_one_line(file: Path, read: Callable[[Path], Card], text: str) -> None:
-    file.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
-    said = f"{file}: is read"
-    try:
-        assert_only_open(draft_audit("p", read(file), TODAY))
-    except CardError as refused:
-        said = str(refused)
-    assert said.startswith(f"{file}:")
-    assert "\n" not in said
-
-
-@ANYTHING
-@given(TEXTS)
-def test_any_text_is_a_card_or_one_clear_line(tmp_path: Path, text: str) -> None:
-    assert_read_or_one_line(tmp_path / "card.txt", read_card, text)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reproaudit.audit.card import CHECKLIST_QUESTIONS, Card, with_checklist
 from reproaudit.audit.documentation import documentation_of
@@ -17,7 +15,6 @@ from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.review import Reviews
 from reproaudit.cli import run_command
-from test_cards import ANYTHING, assert_read_or_one_line
 
 ROOT = Path(__file__).parents[1]
 FILLED_IN = Path(__file__).parent / "checklists" / "checklist.tex"
@@ -188,16 +185,3 @@ def test_a_malformed_file_is_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(complaint)
     assert not Path("mine").exists()
-
-
-PIECES = st.sampled_from(
-    ["\\item ", "{\\bf ", "}", "\\textbf{", "Claims", "Open access to data and code", "\\item[] ",
-     "Answer: ", "\\answerYes{}", "\\answerNo{}", "\\answerNA{}", "\\answerTODO{}", "\n", "%", "\\",
-     "Justification: ", "Guidelines:", "\\end{enumerate}", "\\ref{", "\\href{a}{b}", "\\cite[", "]"]
-)  # fmt: skip
-
-
-@ANYTHING
-@given(st.lists(PIECES | st.text(max_size=5), max_size=40).map("".join))
-def test_any_text_is_a_checklist_or_one_clear_line(tmp_path: Path, text: str) -> None:
-    assert_read_or_one_line(tmp_path / "list.tex", read_checklist, text)

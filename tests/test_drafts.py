@@ -11,15 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from reproaudit.audit.card import Card
-from reproaudit.audit.draft import Results, draft_claims
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
+from reproaudit.audit.stated import MOST_CLAIMS, read_claims
 from reproaudit.cli import run_command
-from reproaudit.errors import CardError
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 
@@ -136,24 +131,6 @@ def test_what_is_no_list_of_claims(
     assert error.startswith(str(file))
     assert says in error
     assert not (tmp_path / "mine").exists()
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-@given(st.text(max_size=200) | st.lists(st.text(max_size=40), max_size=9).map(json.dumps))
-def test_any_text_is_claims_or_one_clear_line(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "claims.txt"
-    file.write_text(text, encoding="utf-8", errors="surrogatepass", newline="")
-    refusal = ""
-    claims: tuple[StatedClaim, ...] = ()
-    try:
-        claims = read_claims(file)
-    except CardError as refused:
-        refusal = str(refused)
-    assert bool(claims) is not bool(refusal)
-    assert "\n" not in refusal
-    draft = draft_claims("p", Card(), TODAY, claims or (StatedClaim("x"),), Results())
-    faults = read_audit("p.yaml", draft)[1]
-    assert {fault.rule for fault in faults} <= {"RA058", "RA153"}, "\n".join(map(str, faults))
 
 
 # --- results --------------------------------------------------------------------------------------

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import random
 import re
 import time
 from pathlib import Path
@@ -14,7 +12,6 @@ import pytest
 import yaml
 
 from reproaudit.audit.catalog import audits_in
-from reproaudit.audit.faults import REMEDIES
 from reproaudit.audit.loading import load_audit, read_audit
 from reproaudit.audit.model import Audit, Source
 from reproaudit.audit.review import version_of
@@ -424,68 +421,6 @@ def test_messages_speak_of_the_short_forms_fields() -> None:
 def test_a_bound_has_nothing_of_another(bound: str) -> None:
     text = SAXE.replace("axes:", f"bounds: {{a: {bound}, b: {{bound: a}}}}\naxes:", 1)
     assert faults_of(text.replace("at_most: {is: 0.1, from: derived}", "bound: a", 1))
-
-
-WORDS: tuple[Any, ...] = (
-    *(5, 0, -1, 0.5, "20/26", "1/0", "tree", "depth", "loss", "half_time", "one_matrix", "own"),
-    *([], {}, [[]], None, True, "net", {"a": 1}, [1, 2], {"is": 1.0, "from": "ours"}),
-    *({"is": {"is": 1}}, {"measurement": "half_time"}, "half_time[random]@first", {"values": {}}),
-    *({"at_most": {"is": 1}}, {"values": {"u0": {"u0": 1}}}, {"why": []}, "x" * 300),
-)
-"""What takes the place of a value in a damaged audit."""
-
-
-def places_in(tree: Any, loc: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    below = dict(enumerate(tree)) if isinstance(tree, list) else tree
-    steps = below.items() if isinstance(below, dict) else ()
-    return [loc, *(place for step, one in steps for place in places_in(one, (*loc, step)))]
-
-
-def damaged(tree: Any, dice: random.Random) -> Any:
-    """Return a copy of a tree in which one to three values are replaced, moved, lost or doubled."""
-    tree = copy.deepcopy(tree)
-    for _ in range(dice.randint(1, 3)):
-        places = places_in(tree)[1:]
-        *above, step = dice.choice(places)
-        parent = tree
-        for one in above:
-            parent = parent[one]
-        way = dice.random()
-        if way < 0.6:
-            parent[step] = copy.deepcopy(dice.choice(WORDS))
-        elif isinstance(parent, list):
-            parent.append(copy.deepcopy(parent[step]))
-        elif way < 0.8:
-            del parent[step]
-        else:
-            parent[str(dice.choice(places)[-1])] = parent.pop(step)
-    return tree
-
-
-def check_damaged(count: int, seed: int) -> None:
-    dice = random.Random(seed)
-    trees = {"saxe2014": yaml.safe_load(SAXE), "maxrl2026": yaml.safe_load(MAXRL)}
-    for _ in range(count):
-        slug = dice.choice(list(trees))
-        text = yaml.safe_dump(damaged(trees[slug], dice), sort_keys=False, allow_unicode=True)
-        began = time.process_time()
-        audit, faults = read_audit(f"{slug}.yaml", text)
-        assert time.process_time() - began < SECONDS
-        assert (audit is None) == any(fault.severity == "error" for fault in faults)
-        for fault in faults:
-            assert fault.rule in REMEDIES
-            assert 1 <= fault.place.line <= text.count("\n") + 1
-            assert "\n" not in str(fault)
-
-
-def test_damaged_audits_are_refused_in_order() -> None:
-    check_damaged(150, 0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 11))
-def test_ten_thousand_damaged_audits_are_refused_in_order(seed: int) -> None:
-    check_damaged(1000, seed)
 
 
 # --- the table of names ---------------------------------------------------------------------------

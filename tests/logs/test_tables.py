@@ -135,16 +135,6 @@ def test_rows_with_other_names_and_kinds_are_read_or_refused(
         read(written(tmp_path, "\n".join(map(json.dumps, rows)), "h.jsonl"))
 
 
-@SHARED
-@given(st.text(max_size=200))
-def test_any_text_is_read_or_refused(tmp_path: Path, text: str) -> None:
-    for name in ("log.csv", "h.jsonl"):
-        file = tmp_path / name
-        file.write_bytes(text.encode(errors="surrogatepass"))
-        with told_in_one_line():
-            read(file)
-
-
 # --- exports that are samples ---------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.card import Card
-from reproaudit.audit.document import UNREADABLE
+from reproaudit.audit.document import UNREADABLE, read_plain
 from reproaudit.audit.model import VariableName
 from reproaudit.audit.stated import StatedClaim
 
@@ -231,7 +231,7 @@ def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
         name = "-".join(words[:most])[:60].strip("-") or f"claim-{number}"
         name = f"{name}-{number}" if name in given else name
         given.add(name)
-        yield name if not name.isdecimal() else f"claim-{name}"
+        yield name if read_plain(name) == (name, "") else f"claim-{name}"
 
 
 def _words(text: str) -> list[str]:

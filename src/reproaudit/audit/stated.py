@@ -37,7 +37,8 @@ class StatedClaim:
 def read_claims(path: Path) -> tuple[StatedClaim, ...]:
     """Return the claims in a file.
 
-    A line of text is a claim, but for headings (`#`); marks of a list before it are left out.
+    A line of text with a word in it is a claim, but for headings (`#`); marks of a list before it
+    are left out.
 
     Raises:
         CardError: if it cannot be read, or holds none, or more than a draft has.
@@ -48,7 +49,7 @@ def read_claims(path: Path) -> tuple[StatedClaim, ...]:
     else:
         lines = (" ".join(line.split()) for line in text.split("\n"))
         plain = (_MARK.sub("", line, count=1) for line in lines if not line.startswith("#"))
-        claims = tuple(StatedClaim(line) for line in plain if line)
+        claims = tuple(StatedClaim(line) for line in plain if _has_words(line))
     if not claims:
         raise CardError(f"{path}: found no claim; expected {EXPECTED}.")
     if len(claims) > MOST_CLAIMS:
@@ -70,9 +71,13 @@ def _of_json(text: str, path: Path) -> Iterator[StatedClaim]:
     for number, (name, entry) in enumerate(entries, start=1):
         fields = {"says": entry} if isinstance(entry, str) else entry
         says = _first(fields, TEXTS) if isinstance(fields, dict) else ""
-        if not says:
+        if not _has_words(says):
             raise CardError(f"{path}: claim {number}: found no text; expected {EXPECTED}.")
         yield StatedClaim(says, _first(fields, LOCATIONS), name or _first(fields, NAMES))
+
+
+def _has_words(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _first(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:

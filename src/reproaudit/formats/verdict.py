@@ -474,68 +474,7 @@ class Reason(StrictModel):
     """Whether a bound was changed after results; else the audit was not committed before."""
 
 
-class ClaimArms:
-    """The arms that decide on a claim, while it is judged and when that is published."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def outcome(self) -> Outcome:
-            """The conclusion."""
-
-        @property
-        def base(self) -> ReadingAnswer:
-            """The runs that are shown as the claim's own."""
-
-        @property
-        def readings(self) -> tuple[ReadingAnswer, ...]:
-            """The headline under other values that a source states."""
-
-        @property
-        def alternatives(self) -> tuple[AlternativeAnswer, ...]:
-            """The headline under other guesses."""
-
-    @property
-    def stated(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, the one shown as the claim's own first."""
-        return (self.base, *self.readings)
-
-    @property
-    def own(self) -> ReadingAnswer:
-        """The reading of the claim's own settings."""
-        return next(reading for reading in self.stated if reading.role is Role.OWN)
-
-    @property
-    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
-        """A reading that says yes and one that says no, of a claim that depends; else None."""
-        if self.outcome is not Outcome.DEPENDS:
-            return None
-        yes = next(reading for reading in self.deciding if reading.answer is Answer.YES)
-        no = next(reading for reading in self.deciding if reading.answer is Answer.NO)
-        return yes, no
-
-    @property
-    def deciding(self) -> tuple[ReadingAnswer, ...]:
-        """The readings that a source states, and the likely alternatives that count."""
-        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
-        return (*self.stated, *likely)
-
-    @property
-    def otherwise(self) -> list[AlternativeAnswer]:
-        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
-        return [arm for arm in self.alternatives if self.changed_by(arm)]
-
-    def changed_by(self, arm: ReadingAnswer) -> bool:
-        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
-
-        An alternative turns it with a yes for a no, or a no for a yes.
-        """
-        if isinstance(arm, AlternativeAnswer):
-            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
-        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
-
-
-class ClaimAnswer(ClaimArms, StrictModel):
+class ClaimAnswer(StrictModel):
     """The conclusion on one claim, and all that it rests on."""
 
     id: str
@@ -578,6 +517,45 @@ class ClaimAnswer(ClaimArms, StrictModel):
     def name(self) -> str:
         """The claim's name within its paper."""
         return self.id.partition(".")[2]
+
+    @property
+    def stated(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, the one shown as the claim's own first."""
+        return (self.base, *self.readings)
+
+    @property
+    def own(self) -> ReadingAnswer:
+        """The reading of the claim's own settings."""
+        return next(reading for reading in self.stated if reading.role is Role.OWN)
+
+    @property
+    def sides(self) -> tuple[ReadingAnswer, ReadingAnswer] | None:
+        """A reading that says yes and one that says no, of a claim that depends; else None."""
+        if self.outcome is not Outcome.DEPENDS:
+            return None
+        yes = next(reading for reading in self.deciding if reading.answer is Answer.YES)
+        no = next(reading for reading in self.deciding if reading.answer is Answer.NO)
+        return yes, no
+
+    @property
+    def deciding(self) -> tuple[ReadingAnswer, ...]:
+        """The readings that a source states, and the likely alternatives that count."""
+        likely = (arm for arm in self.alternatives if arm.counts and arm.credible)
+        return (*self.stated, *likely)
+
+    @property
+    def otherwise(self) -> list[AlternativeAnswer]:
+        """The alternatives that answer yes where the claim's own runs answer no, or no for yes."""
+        return [arm for arm in self.alternatives if self.changed_by(arm)]
+
+    def changed_by(self, arm: ReadingAnswer) -> bool:
+        """Tell whether a reading answers otherwise than `base`, or an alternative turns `own`.
+
+        An alternative turns it with a yes for a no, or a no for a yes.
+        """
+        if isinstance(arm, AlternativeAnswer):
+            return arm.counts and {arm.answer, self.own.answer} == {Answer.YES, Answer.NO}
+        return arm.answer not in (Answer.UNFINISHED, self.base.answer)
 
     @property
     def leading(self) -> Estimate | None:

@@ -11,13 +11,14 @@ from reproaudit.checks import Limit
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
+    ClaimAnswer,
     Level,
     Outcome,
     Reason,
     ReasonKind,
 )
 from reproaudit.judge.arms import varied_of
-from reproaudit.judge.readings import JudgedClaim, Panel, out_of_reach
+from reproaudit.judge.readings import Panel, out_of_reach
 from reproaudit.stats.binomial import Decision, share_interval
 
 SURE_SHARE = 2 / 3
@@ -44,7 +45,7 @@ class History:
 
 
 def certainty(
-    panel: Panel, judged: JudgedClaim, history: History
+    panel: Panel, judged: ClaimAnswer, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
     claim = panel.bundles.claim
@@ -64,7 +65,7 @@ def certainty(
     return tuple(Level)[min(len(reasons), len(Level) - 1)], reasons
 
 
-def _of_records(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _of_records(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
     bundles = panel.under(panel.base).bundles
     arms = [bundles.arms[arm.name] for arm in (judged.base, *judged.controls)]
@@ -90,7 +91,7 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.INDIRECT)
 
 
-def _readings(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _readings(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
     for reading in judged.stated:
         if reading.answer in _UNCLEAR and not panel.bundles.arms[reading.name].excused:
@@ -100,7 +101,7 @@ def _readings(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.READING_LEFT_OUT, settings=(varied.setting,))
 
 
-def _small_side(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _small_side(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """A side of a claim that depends, which ran at a smaller scale than the other alone."""
     for side in judged.sides or ():
         if not isinstance(side, AlternativeAnswer) or side.tier == panel.bundles.tier:
@@ -109,7 +110,7 @@ def _small_side(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=side.name)
 
 
-def _guesses(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _guesses(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """At most one reason: an unlikely alternative that answers otherwise, else those unsettled."""
     otherwise = [arm for arm in judged.otherwise if not arm.credible]
     if otherwise and judged.outcome in (Outcome.SUPPORTED, Outcome.NOT_SUPPORTED):
@@ -127,7 +128,7 @@ def _guesses(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.GUESS_NOT_SETTLED, settings=left)
 
 
-def _runs(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
+def _runs(claim: Claim, judged: ClaimAnswer) -> Iterator[Reason]:
     """Too few runs of a reading answer as it does; means and exact answers do not count."""
     for reading in judged.stated:
         by_mean = all(each.decision is not None for each in reading.estimates)
@@ -140,12 +141,12 @@ def _runs(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
             return
 
 
-def _controls(claim: Claim, judged: JudgedClaim) -> Iterator[Reason]:
+def _controls(claim: Claim, judged: ClaimAnswer) -> Iterator[Reason]:
     if claim.needs_control and not any(control.n for control in judged.controls):
         yield Reason(kind=ReasonKind.NO_CONTROL)
 
 
-def _not_alike(judged: JudgedClaim) -> Iterator[Reason]:
+def _not_alike(judged: ClaimAnswer) -> Iterator[Reason]:
     """Each kind of thing that was not measured alike and was let pass, once."""
     kinds = {unlike.how: unlike for unlike in reversed(judged.not_alike) if unlike.lowers}
     for unlike in reversed(kinds.values()):
@@ -160,7 +161,7 @@ def _unstated(claim: Claim, history: History) -> Iterator[Reason]:
         yield Reason(kind=ReasonKind.UNSTATED)
 
 
-def _our_bounds(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _our_bounds(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """Bounds of ours, tightened all at once, change what a stated reading that says yes says.
 
     Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from reproaudit.audit.arms import Role, left_out_readings
@@ -36,7 +35,7 @@ from reproaudit.judge.arms import JudgedArm, answer_to_check, ask
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs
-from reproaudit.judge.readings import JudgedClaim, JudgedReading, Panel, out_of_reach, rarer
+from reproaudit.judge.readings import JudgedReading, Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 
@@ -68,8 +67,6 @@ def judge_claim(
 ) -> ClaimAnswer:
     """Conclude on one claim; arguments as `judge`."""
     panel = Panel.of(audit, claim, tier, records).telling()
-    shown = panel.under(panel.base)
-    built = shown.having(Role.POSITIVE_CONTROL)
     stated = [panel.reading(arm) for arm in panel.stated]
     judged = _judged(panel, stated, records, lower)
     outcome = conclude(panel, judged, stated)
@@ -82,45 +79,47 @@ def judge_claim(
         crashed = sum(reading.crashed for reading in judged.stated)
         reasons = (Reason(kind=ReasonKind.CRASHED, runs=crashed),)
     elif outcome in DECIDED:
-        level, reasons = certainty(panel, replace(judged, outcome=outcome), history)
+        level, reasons = certainty(panel, _concluded(judged, outcome=outcome), history)
     else:
         reasons = (next(_why_none(panel, judged, outcome)),)
-    return ClaimAnswer(
-        **vars(replace(judged, outcome=outcome)),
-        id=claim.id,
-        level=level,
-        reasons=reasons,
-        cannot_fail=_cannot_fail(claim, judged.base, judged.controls),
-        proxy=next(
-            (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
-        ),
-        support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
-        notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
-        ablations=tuple(
-            _ablation(judged.base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
-        ),
-        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
-    )
+    return _concluded(judged, outcome=outcome, level=level, reasons=reasons)
+
+
+def _concluded(judged: ClaimAnswer, **conclusion: Any) -> ClaimAnswer:
+    """The answer with what follows from its arms, validated anew."""
+    return ClaimAnswer(**{**dict(judged), **conclusion})
 
 
 def _judged(
     panel: Panel, stated: Sequence[JudgedReading], records: Records, lower: Records | None
-) -> JudgedClaim:
+) -> ClaimAnswer:
     """What the arms of a claim answer, of which some are judged already: the stated readings."""
     claim = panel.bundles.claim
     shown = panel.under(panel.base)
     base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
     levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
     left_out = left_out_readings(panel.bundles.audit, claim)
-    controls = shown.having(Role.CONTROL)
-    return JudgedClaim(
+    nulls = shown.having(Role.CONTROL)
+    built = shown.having(Role.POSITIVE_CONTROL)
+    controls = shown.controls()
+    own = shown.bundles.recorded(panel.base).values()
+    return ClaimAnswer(
+        id=claim.id,
         base=base,
+        cannot_fail=_cannot_fail(claim, base, controls),
+        proxy=next((run.proxy for run in own if run.proxy), None),
+        not_alike=let_pass(shown.bundles, claim.headline, shown.base, nulls),
+        grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.valid),
+        support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
+        notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
         readings=tuple(readings),
         left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
-        grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.arm.valid),
-        controls=shown.controls(),
+        controls=controls,
+        ablations=tuple(
+            _ablation(base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
+        ),
+        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
         alternatives=_alternatives(panel, _own(stated).answer, records, lower),
-        not_alike=let_pass(shown.bundles, claim.headline, shown.base, controls),
     )
 
 
@@ -129,7 +128,7 @@ def _judged(
 
 def conclude(
     panel: Panel,
-    judged: JudgedClaim,
+    judged: ClaimAnswer,
     stated: Sequence[JudgedReading],
     crashed: Mapping[int, Status] | None = None,
 ) -> Outcome:
@@ -144,14 +143,12 @@ def conclude(
         stated: what the readings answer that a source states.
         crashed: what crashed runs of these readings are taken to say, by the reading's place.
     """
-    if all(
-        reading.answer is Answer.UNFINISHED and not reading.arm.is_measured for reading in stated
-    ):
+    if all(reading.answer is Answer.UNFINISHED and not reading.is_measured for reading in stated):
         return Outcome.NOT_TESTED
     credible = {arm.answer for arm in judged.alternatives if arm.counts and arm.credible}
     answers = [reading.answer for reading in stated] + [Answer.UNFINISHED for _ in judged.left_out]
     pairs = zip(panel.stated, stated, strict=True)
-    astray = all(panel.under(arm).diverges(reading.arm.runs) for arm, reading in pairs)
+    astray = all(panel.under(arm).diverges(reading.runs) for arm, reading in pairs)
     if astray and set(answers) == {Answer.RULED_OUT}:
         return Outcome.UNDECIDED
     lacks_support = _lacks_support(panel, stated, crashed or {})
@@ -160,7 +157,7 @@ def conclude(
 
 def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
     """The reading of the claim's own settings."""
-    return next(reading for reading in stated if reading.arm.role is Role.OWN)
+    return next(reading for reading in stated if reading.role is Role.OWN)
 
 
 def outcome_of(
@@ -193,7 +190,7 @@ def outcome_of(
     return Outcome.UNDECIDED
 
 
-def crashes_matter(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> bool:
+def crashes_matter(panel: Panel, judged: ClaimAnswer, outcome: Outcome) -> bool:
     """Tell whether crashed runs of stated readings, saying yes or no, could change the outcome."""
     broken = [place for place, reading in enumerate(judged.stated) if reading.crashed]
     if not broken:
@@ -235,7 +232,7 @@ def _alternatives(
 # --- why there is no outcome --------------------------------------------------------------------
 
 
-def _why_none(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> Iterator[Reason]:
+def _why_none(panel: Panel, judged: ClaimAnswer, outcome: Outcome) -> Iterator[Reason]:
     """Yield why nothing follows, the weightiest first."""
     if outcome is Outcome.NOT_TESTED:
         yield from _not_tested(panel, judged)
@@ -246,14 +243,14 @@ def _why_none(panel: Panel, judged: JudgedClaim, outcome: Outcome) -> Iterator[R
     yield from _undecided(panel, judged)
 
 
-def _not_tested(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _not_tested(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     base = judged.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
     yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
 
 
-def _unfinished(panel: Panel, judged: JudgedClaim, reading: ReadingAnswer) -> Iterator[Reason]:
+def _unfinished(panel: Panel, judged: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
     """Why a stated reading is not finished: void runs alone, too few, a control that has not run.
 
     The claim's own runs are not named where no other reading is stated.
@@ -294,7 +291,7 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
-def _undecided(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
+def _undecided(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     base = judged.base
     for arm, reading in zip(panel.stated, judged.stated, strict=True):
         there = panel.under(arm)
@@ -335,7 +332,7 @@ def _undecided(panel: Panel, judged: JudgedClaim) -> Iterator[Reason]:
     yield Reason(kind=ReasonKind.FEW_RUNS)
 
 
-def _control_open(panel: Panel, judged: JudgedClaim, name: str) -> Iterator[Reason]:
+def _control_open(panel: Panel, judged: ClaimAnswer, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
     for control in (control for control in judged.controls if control.name == name):
         if panel.bundles.has_one_run(panel.bundles.arms[name]):

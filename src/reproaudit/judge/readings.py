@@ -21,16 +21,11 @@ from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    ClaimArms,
     ControlAnswer,
     Counted,
     Estimate,
-    NotAlike,
-    Outcome,
-    ReadingAnswer,
     RunAnswer,
     Status,
-    Varied,
     Verdict,
 )
 from reproaudit.judge.arms import ArmAtLevel, JudgedArm, ask
@@ -47,36 +42,20 @@ FAR_ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
-class JudgedReading:
+class JudgedReading(JudgedArm):
     """What a reading answers, before it is published.
 
     Attributes:
-        arm: its runs.
         answer: the answer.
         by: the control that passes or stands in the way, or the positive control that misses.
     """
 
-    arm: JudgedArm
     answer: Answer
-    by: str
+    by: str = ""
 
     def fields(self) -> dict[str, Any]:
         """Return what is published of the reading, the fields of a `ReadingAnswer`."""
-        return {**self.arm.fields(), "answer": self.answer, "by": self.by}
-
-
-@dataclass(frozen=True)
-class JudgedClaim(ClaimArms):
-    """What a claim's arms answer, before it is published; the fields are those of `ClaimAnswer`."""
-
-    base: ReadingAnswer
-    readings: tuple[ReadingAnswer, ...]
-    left_out: tuple[Varied, ...]
-    grades: tuple[ReadingAnswer, ...]
-    controls: tuple[ControlAnswer, ...]
-    alternatives: tuple[AlternativeAnswer, ...]
-    not_alike: tuple[NotAlike, ...]
-    outcome: Outcome = Outcome.UNDECIDED
+        return {**super().fields(), "answer": self.answer, "by": self.by}
 
 
 @dataclass(frozen=True)
@@ -205,15 +184,15 @@ class Panel:
         readings = [panel.level(coordinate, crashed) for coordinate in self.primary]
         answer = _of_levels([reading.answer for reading in readings])
         bringing = (reading.by for reading in readings if reading.answer is answer)
-        levels = tuple(level for reading in readings for level in reading.arm.levels)
-        return JudgedReading(JudgedArm(levels), answer, next(filter(None, bringing), ""))
+        levels = tuple(level for reading in readings for level in reading.levels)
+        return JudgedReading(levels, answer, next(filter(None, bringing), ""))
 
     def level(self, coordinate: Coordinate | None, crashed: Status | None = None) -> JudgedReading:
         """Return what the panel's own reading answers at one coordinate."""
         own = self.at(self.base, coordinate)
         if crashed is not None:
             own = own.supposing(crashed, (Status.CRASHED,))
-        return JudgedReading(JudgedArm((own,)), *self._answer(own, coordinate))
+        return JudgedReading((own,), *self._answer(own, coordinate))
 
     def _answer(self, own: ArmAtLevel, coordinate: Coordinate | None) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
@@ -304,8 +283,8 @@ class Panel:
             if arm.varied is None:
                 continue
             reading = panel.reading(arm)
-            if reading.answer is not Answer.RULED_OUT and _too_early(own.arm, reading.arm):
-                reading = JudgedReading(reading.arm, Answer.UNFINISHED, "")
+            if reading.answer is not Answer.RULED_OUT and _too_early(own, reading):
+                reading = JudgedReading(reading.levels, Answer.UNFINISHED)
             name, value = arm.varied
             answers.append(
                 AlternativeAnswer(
@@ -313,10 +292,10 @@ class Panel:
                     tier=tier,
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
-                    own_yes=own.arm.yes,
-                    own_n=own.arm.valid,
-                    own_typical=tuple(estimate.median for estimate in own.arm.estimates),
-                    moves=_moves(own.arm, reading.arm),
+                    own_yes=own.yes,
+                    own_n=own.valid,
+                    own_typical=tuple(estimate.median for estimate in own.estimates),
+                    moves=_moves(own, reading),
                 )
             )
         return answers
