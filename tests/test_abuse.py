@@ -65,8 +65,10 @@ AUDITS = (
     HERE / "short" / "saxe2014.yaml",
     HERE / "short" / "maxrl2026.yaml",
     HERE.parent / "docs" / "tutorial" / "soudry2018.yaml",
+    HERE.parent / "audits" / "reddi2018.yaml",
+    HERE.parent / "audits" / "yang2025.yaml",
 )
-"""Audits in both forms."""
+"""Audits in both forms, shipped ones among them."""
 
 TOKENS = [
     *b"{ [ \" ' # % ~ null true No -0 1_000 1e999 -1e400 NaN .inf 2026-02-30 <b> \\u0000".split(),

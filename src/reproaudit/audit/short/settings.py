@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
 from reproaudit.audit.faults import Loc, Violation
-from reproaudit.audit.short.nodes import Node
+from reproaudit.audit.short.nodes import Node, plain
 from reproaudit.cell import value_text
 
 SOURCES = {
@@ -144,7 +143,7 @@ def _others(group: Node, name: str, entries: _Entries, only: bool) -> dict[str, 
         value = entry.mapping_under("values")[name]
         others.append(value)
         if (why := entry.get("unlikely")) is not None:
-            unlikely[value_text(_plain(value))] = why
+            unlikely[value_text(plain(value, {}))] = why
     if listed is None or not others:
         return {}
     in_order = sorted(others, key=lambda node: node.loc)
@@ -185,10 +184,6 @@ def _reading(entry: Node, name: str) -> Node:
             "also_at": _agreeing(entry),
         },
     )
-
-
-def _plain(node: Node) -> Any:
-    return tuple(map(_plain, node.data)) if isinstance(node.data, list) else node.data
 
 
 def _statement(entry: Node) -> dict[str, Node | None]:
