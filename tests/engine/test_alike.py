@@ -220,6 +220,19 @@ def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
     assert [number is None for number in estimate.groups[1]] == [True] * 4 + [False] * 6
 
 
+@pytest.mark.parametrize(("long", "kept"), [(6, True), (5, True), (4, False)])
+def test_a_group_is_held_against_the_run_that_ends_in_the_middle(long: int, kept: bool) -> None:
+    """Of ten runs that go to the end or to half the sixth by length is the middle one."""
+    slow = falls(0.05, pace=9_000)
+    own = {**runs(slow, seeds=range(long)), **runs(slow, LENGTH // 2, seeds=range(long, 10))}
+    other = {**runs(slow, seeds=range(5)), **runs(slow, LENGTH // 2, seeds=range(5, 10))}
+    answer = answered(audit_of(GROUPS), {"own": own, "other": other})
+    (estimate,) = answer.base.estimates
+    assert estimate.groups is not None
+    known = [number is not None for number in estimate.groups[1]]
+    assert known == [kept] * 5 + [not kept] * 5
+
+
 def test_what_was_not_measured_alike_is_said_in_words() -> None:
     audit = audit_of(BELOW)
     context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
@@ -366,6 +379,23 @@ def test_another_statistic_is_said_and_costs_a_step(own: Runs, how: set[Unlike])
     answer = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
     assert {unlike.how for unlike in answer.not_alike} == how
     assert answer.level is (Level.LOW if how else Level.MODERATE)
+
+
+def test_one_run_may_end_at_its_best_by_chance() -> None:
+    one = {0: until_best(runs(NOISY))[0]}
+    answer = answered(audit_of(BELOW), {"own": one, "other": runs(HIGHER)})
+    assert answer.not_alike == ()
+    both = {seed: until_best(runs(NOISY))[seed] for seed in (0, 1)}
+    answer = answered(audit_of(BELOW), {"own": both, "other": runs(HIGHER)})
+    assert [unlike.how for unlike in answer.not_alike] == [Unlike.ENDS_AT_BEST]
+
+
+def test_a_control_of_another_statistic_is_said() -> None:
+    audit = audit_of(LOW, nulls=["other"])
+    answer = answered(audit, {"own": runs(falls(0.05, noise=0.05)), "other": best(runs(HIGHER))})
+    assert [(unlike.how, unlike.arms) for unlike in answer.not_alike] == [
+        (Unlike.BEST_SO_FAR, ("other",))
+    ]
 
 
 def test_what_is_rounded_is_no_best_so_far() -> None:

@@ -30,7 +30,8 @@ DRAWS = 100
 NUMBER_DRAWS = 30
 PLANTED_DRAWS = 10
 CLASSES = get_args(get_args(Check)[0])
-KINDS = sorted(get_args(kind.model_fields["kind"].annotation)[0] for kind in CLASSES)
+NAMED = {get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in CLASSES}
+KINDS = sorted(NAMED)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
 
 
@@ -85,6 +86,21 @@ def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
     nulls, true = (Counter(shape.kind for shape in shapes) for shapes in (NULLS, TRUE))
     assert sorted(CHECKS) == sorted(true) == KINDS
     assert min(nulls[kind] for kind in KINDS) >= 3
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("means", ["scales_like"]),
+        ("names_places", ["beats"]),
+        ("whole_course", ["converges", "follows", "grows_like", "stages"]),
+        ("single_course", ["grows_like", "stages"]),
+        ("common_part", ["follows"]),
+        ("by_coordinate", [kind for kind in KINDS if kind != "separates"]),
+    ],
+)
+def test_a_kind_says_how_it_reads(said: str, kinds: list[str]) -> None:
+    assert sorted(name for name, of_kind in NAMED.items() if getattr(of_kind, said)) == kinds
 
 
 def test_every_kind_has_a_row_in_the_manual() -> None:

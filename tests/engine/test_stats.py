@@ -527,6 +527,8 @@ def test_logarithms_bend_beyond_noise_or_not() -> None:
     assert not surely_bends(sizes, 1 / sizes)
     assert not surely_bends(sizes, noise / sizes)
     assert not surely_bends(sizes[:3], 1 + 8 / sizes[:3])
+    three = power_fit(sizes[:3], noise[:3])
+    assert three.least == three.exponent == three.most
     fit = power_fit(sizes, noise / sizes)
     x = np.log(sizes)
     left = np.log(noise / sizes) - np.polyval(np.polyfit(x, np.log(noise / sizes), 2), x)
@@ -566,6 +568,9 @@ def test_a_power_competes_with_rises_and_lone_sizes() -> None:
     assert departs(noise * sizes**-0.5 * np.where(sizes == 256, 2, 1))
     values = noise * np.where(sizes < 512, 1, 0.2)
     assert not surely_departs(sizes[:3], values[:3], np.ones(3))
+    for count, told in ((4, False), (5, True)):  # two plateaus of two sizes and more
+        values = noise[:count] ** 0.005 * np.where(sizes[:count] < 256, 1, 0.2)
+        assert surely_departs(sizes[:count], values, power_fit(sizes[:count], values)[3]) is told
     rng = np.random.default_rng(1)
     count = sum(departs(np.exp(0.1 * rng.normal(size=7)) / sizes) for _ in range(400))
     assert count <= 20  # three tests at 1 %
@@ -597,7 +602,7 @@ def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count: int) -> None:
 
 @pytest.mark.parametrize(
     ("count", "seed", "lone"),
-    [(5, 1, 2), (6, 0, 1), (8, 0, 6), (8, 2, 3), (8, 1, None), (8, 2, None)],
+    [(5, 1, 2), (6, 0, 1), (8, 0, 6), (8, 2, 3), (8, 1, None), (8, 2, None), (7, 1, None)],
 )
 def test_a_lone_size_and_a_rise_are_told_at_1_per_cent(
     count: int, seed: int, lone: int | None
@@ -642,7 +647,9 @@ SIZES = 2.0 ** np.arange(3, 9)
         (1 + np.log(SIZES), 0.0),
         (1 + SIZES**-5.5, -5.5),
         (SIZES**5.5, 5.5),
+        (0.01 + SIZES**-0.5, -0.5),
         (np.ones(6), None),
+        (1e6 + 1e-7 * (SIZES > 32), None),  # all the same but for rounding
         (np.exp(SIZES / 20), None),
         (1 + np.exp(-2 * SIZES), None),
         (SIZES**6.05, None),
@@ -670,9 +677,9 @@ def test_a_curve_that_is_not_above_0_leaves_over_no_logarithm() -> None:
 def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step() -> None:
     order = np.array([3, 0, 5, 1, 4, 2])
     x = np.log(SIZES)
-    bent = np.where(x > x[4], x[4] + 3 * (x - x[4]), x)  # the last is another
-    without = float(np.polyfit(x[1:], bent[1:], 1)[0])
-    assert slopes_without_an_end(SIZES[order], np.exp(bent)[order]) == pytest.approx([without, 1])
+    bent = x**2
+    without = [float(np.polyfit(x[part], bent[part], 1)[0]) for part in (slice(1, 6), slice(5))]
+    assert slopes_without_an_end(SIZES[order], np.exp(bent)[order]) == pytest.approx(without)
     assert slopes_without_an_end(SIZES, np.full(6, 7.0)) == [0, 0]
     # steps of four fifths of all, and of less
     for height, place, slopes in (
@@ -682,8 +689,8 @@ def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step() -> None:
         (-3.1, 2, [0.1, 0.1]),
         (-0.9, 2, []),  # it falls where all rises
     ):
-        trend = 0.1 * (x - x[0])
-        step = height * trend[-1] * (np.arange(6) > place)
+        trend = 2 + 0.1 * (x - x[0])
+        step = height * (trend[-1] - 2) * (np.arange(6) > place)
         found = slopes_beside_a_step(SIZES[order], np.exp(trend + step)[order])
         assert found == pytest.approx(slopes)
     assert slopes_beside_a_step(SIZES[:5], np.exp(9.0 * (np.arange(5) > 1))) == []

@@ -24,10 +24,12 @@ from test_alike import (
     voids,
 )
 
+import synthetic
 from miniatures import control
 from reproaudit.audit.model import Audit
 from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
+from reproaudit.judge.views import still_moves
 from reproaudit.records import Series
 from reproaudit.scorecard.words import Context, words
 
@@ -200,6 +202,64 @@ def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: 
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
     answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
     assert holds(answer, Void.NOT_ENDED) is fair
+
+
+STEPS = tuple(range(1_000, 2_001, 25))
+
+
+@pytest.mark.parametrize(
+    ("steps", "relative", "ends", "moves"),
+    [
+        # over half of a margin of a tenth, or not, and one way with those before, or not
+        (STEPS, False, (0.8, 0.9, 1.0, 1.051), True),
+        (STEPS, False, (0.8, 0.9, 1.0, 1.049), False),
+        (STEPS, False, (1.2, 1.1, 1.0, 0.949), True),
+        (STEPS, False, (0.8, 0.9, 0.89, 1.2), False),
+        (STEPS, False, (-0.3, -0.2, -0.1, 0.1), True),
+        # of a factor: half of its logarithm, 1.0488
+        (STEPS, True, (0.8, 0.9, 1.0, 1.050), True),
+        (STEPS, True, (0.8, 0.9, 1.0, 1.048), False),
+        (STEPS, True, (0.2, 0.3, 0.4, 0.425), True),
+        (STEPS, True, (0.0, 0.1, 0.2, 0.4), False),
+        (STEPS, True, (-0.1, 0.1, 0.2, 0.4), False),
+        (tuple(range(41)), False, (0.8, 0.9, 1.0, 1.051), True),
+    ],
+)
+def test_an_end_moves_through_half_of_its_margin(
+    steps: tuple[int, ...], relative: bool, ends: tuple[float, ...], moves: bool
+) -> None:
+    """Each tenth has four observations: until 0.7 of training it rests, and in each after it."""
+    course = np.array(ends)[np.searchsorted([28, 32, 36], np.arange(41))]
+    check = synthetic.check("equals", value="a", to=1, within=0.1, relative=relative, **PAPER)
+    run = synthetic.run(steps, a=[*course])
+    assert still_moves(check, run, check.conditions(run)) == [moves]
+
+
+def test_a_drift_is_read_until_each_tenth_of_the_log() -> None:
+    """Its last tenth has five observations, that of its first nine tenths four of them before."""
+    run = synthetic.run(STEPS, a=[*(0.01 * np.arange(41.0))])
+    for within, moves in ((0.069, True), (0.071, False)):
+        check = synthetic.check("equals", value="a", to=0, within=within, **PAPER)
+        assert still_moves(check, run, check.conditions(run)) == [moves]
+
+
+def test_a_bound_that_is_no_margin_has_no_way_through() -> None:
+    """The exponent rests, and the bend grows."""
+    sizes = (8, 16, 32, 64)
+    bent = np.linspace(0, 0.4, 41)[:, None] * np.array([1, -1, -1, 1])
+    run = synthetic.run(STEPS, sizes, x=[*map(tuple, np.exp(bent) / np.sqrt(sizes))])
+    check = synthetic.check(
+        "scales_like", value="x", axis="size", exponent=-0.5, within=0.1,
+        bend={"at_most": 0.05, **PAPER}, **PAPER,
+    )  # fmt: skip
+    assert still_moves(check, run, check.conditions(run)) == [False, False]
+
+
+def test_an_extreme_has_no_other_end() -> None:
+    least = {"measurement": "x", "step": "least"}
+    check = {"kind": "equals", "value": least, "to": 0.5, "within": 0.02, **PAPER}
+    answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(drifts(0.2))})
+    assert voids(answer) == {None}
 
 
 # --- as often -----------------------------------------------------------------------------------

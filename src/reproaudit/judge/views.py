@@ -169,10 +169,7 @@ def views(check: Kind, run: Run) -> Iterator[tuple[Void, Run]]:
     ]
     if any(lags):
         yield Void.STATISTIC, _without_lags(run, logs, lags)
-    ends_or_timed = [
-        log for log in logs if log.quantity.step in ("last", "late") or log.quantity in check.timed
-    ]
-    best = _as_best(run, ends_or_timed, check)
+    best = _as_best(run, [log for log in logs if log.quantity.step in ("last", "late")], check)
     if best is not None:
         yield Void.STATISTIC, best
     extreme = [log for log in logs if log.quantity.step in ("least", "largest")]
