@@ -138,7 +138,7 @@ def test_an_excused_reading_is_no_question() -> None:
     ("stand_ins", "scale"),
     [
         ((), "the paper's own scale"),
-        (("descent",), "the paper's own scale but for stand-ins"),
+        (("descent",), "partly the paper's scale"),
         (("descent", "guessed"), "our largest scale"),
     ],
 )

@@ -315,7 +315,8 @@ def scale_words(judged: JudgedPaper) -> str:
         return "scale as measured"
     used = _stand_ins(judged.texts)
     words = "our largest scale" if used and all(used) else "the paper's own scale"
-    words += " but for stand-ins" if any(used) and not all(used) else ""
+    if any(used) and not all(used):
+        words = "partly the paper's scale"
     salt = judged.tier.partition("-")[2]
     return f"{words}, seeds drawn with '{salt}'" if salt else words
 
