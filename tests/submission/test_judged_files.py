@@ -255,6 +255,72 @@ def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:
         judged(tmp_path, tmp_path / "logs", audit=audit)
 
 
+# --- arms of another name -------------------------------------------------------------------------
+
+
+def in_a_file(make: Any) -> Any:
+    def written(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "results.json").write_text(json.dumps(make()))
+
+    return written
+
+
+def in_folders(folder: Path) -> None:
+    for arm in ARMS:
+        for seed, value in enumerate(NUMBERS[arm]):
+            run = folder / arm / f"seed_{seed}"
+            run.mkdir(parents=True)
+            (run / "result.json").write_text(json.dumps({"pass_8": value}))
+
+
+def in_columns(folder: Path) -> None:
+    folder.mkdir()
+    a_column_an_arm(folder)
+
+
+FORMS = [
+    *map(in_a_file, (rows_by_seed, rows_by_arm, lists_by_arm, keys_of_seeds, tidy_rows)),
+    in_folders,
+    in_columns,
+]
+"""Ways in which results name their arms."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("arm", ["maxrl", "reinforce"])
+def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, arm: str
+) -> None:
+    monkeypatch.setattr(f"{__name__}.ARMS", tuple("mine" if arm == a else a for a in ARMS))
+    monkeypatch.setitem(NUMBERS, "mine", NUMBERS[arm])
+    form(tmp_path / "logs")
+    made = judged(tmp_path, tmp_path / "logs")
+    assert answers(made.scorecard)["pass8"][0] != "supported"
+    assert made.logs is not None
+    assert any(line.startswith(f"No run of {arm};") for line in made.logs.counted)
+    (way,) = re.findall(r"`(.+?)`", made.logs.counted[-1])
+    assert way == f"arms: {{{arm}: mine}}"
+    assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_no_arm_is_called_as_in_the_audit_all_names_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    others = dict(zip(ARMS, ("mine", "theirs", "before"), strict=True))
+    for arm, name in others.items():
+        monkeypatch.setitem(NUMBERS, name, NUMBERS[arm])
+    monkeypatch.setattr(f"{__name__}.ARMS", tuple(others.values()))
+    form(tmp_path / "logs")
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, tmp_path / "logs")
+    assert "maxrl" in str(refused.value)
+    assert "reinforce" in str(refused.value)
+    written = ", ".join(f"{arm}: {name}" for arm, name in others.items())
+    assert answers(judged(tmp_path, tmp_path / "logs", f"arms: {{{written}}}").scorecard) == RIGHT
+
+
 # --- runs that an arm lacks -----------------------------------------------------------------------
 
 

@@ -57,15 +57,17 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
         return _sacred(source.path, tree, place)
-    rows = _rows_below(tree, source.asked)
-    if rows and rows[0][1] is not tree:
+    rows = list(_seeded((), tree))
+    below = bool(rows) and rows[0][1] is not tree
+    if below and _has_wanted(rows, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
         named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
         return _columns(named, place)
     table = replace(_rows([tree], place), alone=True)
-    numbers = any(map(_holds_number, table.rows[0][1].values()))
-    return table if numbers else None
+    if any(map(_holds_number, table.rows[0][1].values())):
+        return table
+    return _of_rows(rows, tree, source.asked, place) if below else None
 
 
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
@@ -80,15 +82,14 @@ _Row = tuple[tuple[str, ...], Mapping[str, Any]]
 """The names above a row, and what is in it."""
 
 
-def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
-    """Return the rows with a seed, wherever they stand, if something wanted is in them."""
-    rows = list(_seeded((), tree))
+def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
+    """Tell whether something wanted is in rows with a seed."""
     names = {name for above, row in rows for name in _names_in(above, row)}
     wanted = any(asked.wants(name) or label_by_arm(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
     )
-    return rows if wanted or patterned else []
+    return wanted or patterned
 
 
 def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
