@@ -52,6 +52,7 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.mapping import MappingFile, mapping_of
+from reproaudit.logs.spread import labels_by_arm
 from reproaudit.records import Origin
 
 MOST_RULES = 4
@@ -500,7 +501,12 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     tags = sorted(there, key=lambda tag: (-_kinship(tag, wanted), tag))
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
-    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
+    of_arms = {label.name for tag in tags for label in labels_by_arm(tag, asked)}
+    fitting = {
+        name: [tag for tag in of_arms if _kin(name, tag)]
+        or [tag for tag in tags if _words(name) <= _words(tag)]
+        for name in wanted
+    }
     sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
     in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
