@@ -255,6 +255,142 @@ def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:
         judged(tmp_path, tmp_path / "logs", audit=audit)
 
 
+# --- advice that is followed to the letter --------------------------------------------------------
+
+
+def means() -> dict[str, Any]:
+    return {arm: {"p8": sum(NUMBERS[arm]) / 5} for arm in ARMS}
+
+
+def of_seed(seed: int) -> dict[str, Any]:
+    return {arm: {"p8": NUMBERS[arm][seed]} for arm in ARMS}
+
+
+def rows_under_another_name() -> Any:
+    return {"summary": means(), "per_seed": [{"seed": n, **of_seed(n)} for n in range(5)]}
+
+
+def rows_of_runs() -> Any:
+    return {"mean": means(), "runs": [{"run": n, **of_seed(n)} for n in range(5)]}
+
+
+def rows_of_trials() -> Any:
+    return {"overall": means(), "results": [{"trial": n, **of_seed(n)} for n in range(5)]}
+
+
+def rows_in_order() -> Any:
+    return {"average": means(), "results": [of_seed(n) for n in range(5)]}
+
+
+def lists_beside_means() -> Any:
+    return {
+        arm: {"mean": sum(NUMBERS[arm]) / 5, "std": 0.01, "values": NUMBERS[arm]} for arm in ARMS
+    }
+
+
+def lists_below_the_measurement() -> Any:
+    return {"pass_8": lists_beside_means()}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        rows_under_another_name, rows_of_runs, rows_of_trials, rows_in_order, lists_beside_means,
+        lists_below_the_measurement,
+    ],
+)  # fmt: skip
+def test_advice_that_is_followed_to_the_letter_never_judges_a_summary(
+    tmp_path: Path, form: Any
+) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(form()))
+    audit = SHORT.replace("pass_8", "pass_at_8") if "p8" in file.read_text() else SHORT
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, file, audit=audit)
+    said = str(refused.value)
+    assert not re.search(r"TAG|(summary|mean|overall|average)\.", said.partition("Its columns")[0])
+    advice: dict[str, Any] = {}
+    for line in re.findall(r"`((?:mapping|columns|number): .+?)`", said):
+        part = yaml.safe_load(line)
+        advice |= part if "columns" not in advice else {}
+    assert answers(judged(tmp_path, file, yaml.safe_dump(advice), audit=audit).scorecard) == RIGHT
+
+
+def test_names_that_nothing_maps_are_listed(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_under_another_name()))
+    audit = tmp_path / "maxrl2026.yaml"
+    audit.write_text(SHORT)
+    (lines,) = {tuple(explained_logs(load_audit(audit), [file], None))}
+    assert "  not used: maxrl.p8, reinforce.p8, checkpoint.p8" in lines
+
+
+# --- arms of another name -------------------------------------------------------------------------
+
+
+def in_a_file(make: Any) -> Any:
+    def written(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "results.json").write_text(json.dumps(make()))
+
+    return written
+
+
+def in_folders(folder: Path) -> None:
+    for arm in ARMS:
+        for seed, value in enumerate(NUMBERS[arm]):
+            run = folder / arm / f"seed_{seed}"
+            run.mkdir(parents=True)
+            (run / "result.json").write_text(json.dumps({"pass_8": value}))
+
+
+def in_columns(folder: Path) -> None:
+    folder.mkdir()
+    a_column_an_arm(folder)
+
+
+FORMS = [
+    *map(in_a_file, (rows_by_seed, rows_by_arm, lists_by_arm, keys_of_seeds, tidy_rows)),
+    in_folders,
+    in_columns,
+]
+"""Ways in which results name their arms."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("arm", ["maxrl", "reinforce"])
+def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any, arm: str
+) -> None:
+    monkeypatch.setattr(f"{__name__}.ARMS", tuple("mine" if arm == a else a for a in ARMS))
+    monkeypatch.setitem(NUMBERS, "mine", NUMBERS[arm])
+    form(tmp_path / "logs")
+    made = judged(tmp_path, tmp_path / "logs")
+    assert answers(made.scorecard)["pass8"][0] != "supported"
+    assert made.logs is not None
+    assert any(line.startswith(f"No run of {arm};") for line in made.logs.counted)
+    (way,) = re.findall(r"`(.+?)`", made.logs.counted[-1])
+    assert way == f"arms: {{{arm}: mine}}"
+    assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_no_arm_is_called_as_in_the_audit_all_names_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    others = dict(zip(ARMS, ("mine", "theirs", "before"), strict=True))
+    for arm, name in others.items():
+        monkeypatch.setitem(NUMBERS, name, NUMBERS[arm])
+    monkeypatch.setattr(f"{__name__}.ARMS", tuple(others.values()))
+    form(tmp_path / "logs")
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, tmp_path / "logs")
+    assert "maxrl" in str(refused.value)
+    assert "reinforce" in str(refused.value)
+    written = ", ".join(f"{arm}: {name}" for arm, name in others.items())
+    assert answers(judged(tmp_path, tmp_path / "logs", f"arms: {{{written}}}").scorecard) == RIGHT
+
+
 # --- runs that an arm lacks -----------------------------------------------------------------------
 
 

@@ -78,7 +78,7 @@ class Reaches(OneBound):
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """The number of the form that is stated; one above or below 0 is a contrast if subtracted."""
+        """The number of the form that is stated; a difference held against 0 is a contrast."""
         if self.relative_to is not None:
             own = self.relative_to.step == "first" and self.relative_to.arm is None
             return (_KEPT if own else _RATIO,)

@@ -20,6 +20,7 @@ from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.intake.labels import (
     asked_of,
+    is_named,
     labelled_runs,
     stated_of,
     with_arms,
@@ -31,6 +32,7 @@ from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
+    StrayError,
     compare_settings,
     crashed_seeds,
     manifest_settings,
@@ -39,6 +41,7 @@ from reproaudit.intake.roles import (
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
+    MOST_LISTED,
     Curve,
     LogError,
     LoggedRun,
@@ -49,6 +52,7 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.mapping import MappingFile, mapping_of
+from reproaudit.logs.spread import labels_by_arm
 from reproaudit.records import Origin
 
 MOST_RULES = 4
@@ -132,8 +136,13 @@ def import_logs(
         _refuse_unlogged(roles, mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
-    ignored = sorted({run.name for run in finished} - {run.name for run in runs} - {*strays})
-    counted = [on_one_line(n, 5_000) for n in _judged_of(given, runs, unfinished, strays)]
+    left_out = {stray.place for stray in strays}
+    ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
+    judged = [
+        *_judged_of(given, runs, unfinished, strays),
+        *_absent_arms(request, asked, roles, strays),
+    ]
+    counted = [on_one_line(sentence, 5_000) for sentence in judged]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
@@ -143,7 +152,7 @@ def import_logs(
         head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
         horizons=_horizons(roles),
         files=_files(logs, runs),
-        ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *strays}),
+        ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *left_out}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
@@ -175,7 +184,7 @@ def _judged_of(
     given: Sequence[LoggedRun],
     judged: Sequence[LoggedRun],
     unfinished: Sequence[LoggedRun],
-    strays: Mapping[str, str],
+    strays: Sequence[StrayError],
 ) -> Iterator[str]:
     """Yield how many of the runs that were given are judged, and why the others are not."""
     if len(judged) < len(given):
@@ -183,9 +192,37 @@ def _judged_of(
     if unfinished:
         named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
         yield f"Not finished, and left out: {some(named)}."
-    for why in dict.fromkeys(strays.values()):
-        named = [_called(name) for name, own in strays.items() if own == why]
-        yield f"{why}: {some(named)}."
+    for why in dict.fromkeys(stray.why for stray in strays):
+        yield f"{why}: {some([_called(stray.place) for stray in strays if stray.why == why])}."
+
+
+def _absent_arms(
+    request: Request, asked: Asked, roles: Sequence[_Role], strays: Sequence[StrayError]
+) -> Iterator[str]:
+    """Yield the arms that nothing but a name tells and no run has, and what may be meant."""
+    there = {role.batch for role in roles}
+    absent = [batch for batch in request.scope.batches if batch not in there]
+    tags = sorted({tag for role in roles for tag in role.ignored})
+    if not absent or not is_named(request.audit):
+        return
+    names = [str(batch.settings(request.audit)[ARM_NAME]) for batch in absent]
+    for name, batch in zip(names, absent, strict=True):
+        yield f"No run of {name}{_lack(request, batch)}."
+    others = [stray.arm for stray in strays if stray.arm is not None]
+    others = [*dict.fromkeys([*others, *filter(None, (_above(tag, asked) for tag in tags))])]
+    if others := others or tags[:MOST_LISTED]:
+        is_one = len(others) == len(names) == 1
+        meant = others[0] if is_one else "NAME"
+        written = ", ".join(f"{name}: {meant}" for name in names)
+        asked_for = f"that is {names[0]}" if is_one else "they are among these"
+        way = f"if {asked_for}, write in a mapping `arms: {{{written}}}`."
+        yield f"The logs have {some(others)}; {way}"
+
+
+def _above(tag: str, asked: Asked) -> str:
+    """Return what stands before a wanted tag, as an arm's name does; '' if nothing does."""
+    matched = (re.fullmatch(rf"(.+)[./_: |-]{re.escape(wanted)}", tag) for wanted in asked.wanted)
+    return next((each.group(1) for each in matched if each is not None), "")
 
 
 def _indented(line: str) -> str:
@@ -464,13 +501,24 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     tags = sorted(there, key=lambda tag: (-_kinship(tag, wanted), tag))
     if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
         return []
-    fitting = {name: [tag for tag in tags if _words(name) <= _words(tag)] for name in wanted}
+    of_arms = {label.name for tag in tags for label in labels_by_arm(tag, asked)}
+    fitting = {
+        name: [tag for tag in of_arms if _kin(name, tag)]
+        or [tag for tag in tags if _words(name) <= _words(tag)]
+        for name in wanted
+    }
     sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
     in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
     way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
-    named = ", ".join(f"{name}: NAME" for name in [*asked.arms][:2] if ARM_NAME in asked.settings)
+    named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
+    if named and all(_above(tag, asked) for tag in tags):
+        above = some([*dict.fromkeys(_above(tag, asked) for tag in tags)])
+        text = (
+            f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"
+        )
+        return [LogError(runs[0].name, f"{text}. Write in a mapping `arms: {{{named}}}`.")]
     return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
 
 
@@ -585,7 +633,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in request.scope.batches:
-        if batch not in {role.batch for role in roles}:
+        if batch not in {role.batch for role in roles} and not is_named(request.audit):
             yield f"no run of {role_words(batch)}{_lack(request, batch)}"
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"

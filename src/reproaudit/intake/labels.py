@@ -109,7 +109,7 @@ def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
                 arms.setdefault(arm.name, dict(arm.overrides))
     differing = {name for settings in arms.values() for name in settings}
     experiments = {claim.experiment for claim in request.scope.claims}
-    if audit.method is not None or _is_named(audit):
+    if audit.method is not None or is_named(audit):
         values = audit.values_of(min(experiments), request.tier)
         own = {name: values[name] for name in differing or {ARM_NAME} if name in values}
         arms.setdefault(audit.method or OWN, own)
@@ -120,7 +120,7 @@ def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
     return {request.mapping.arms.get(name, name): settings for name, settings in arms.items()}
 
 
-def _is_named(audit: Audit) -> bool:
+def is_named(audit: Audit) -> bool:
     """Tell whether nothing but names tells the arms of an audit apart."""
     return any(ARM_NAME in audit.settings_of(experiment) for experiment in audit.experiments)
 
@@ -139,8 +139,8 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
     """Return the runs with what their names tell; those that are points of one run are joined."""
     named = [_labelled_by_name(run, asked) for run in runs]
-    if _is_named(audit):
-        named = [(_in_arm(run, asked), step) for run, step in named]
+    if is_named(audit):
+        named = [(run, step) for run, (_, step) in zip(_in_arms(named, asked), named, strict=True)]
     return _joined_by_step(named, asked)
 
 
@@ -169,22 +169,64 @@ def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
     return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
 
 
-def _in_arm(run: LoggedRun, asked: Asked) -> LoggedRun:
-    """Return a run with the name of its arm: that which its configuration or its name holds.
+def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Iterator[LoggedRun]:
+    """Yield runs with the names of their arms.
+
+    Where some are of a known arm, and others have another name in its place, that is their arm's.
+    """
+    runs = [run for run, _ in named]
+    arms = [_arm_of(run, asked) for run in runs]
+    keys = {key for run, arm in zip(runs, arms, strict=True) for key in _held(run, arm)}
+    known = [run.parts for run, arm in zip(runs, arms, strict=True) if arm is not None]
+    for run, arm in zip(runs, arms, strict=True):
+        other = None if arm is not None else _other_arm(run, keys, known, asked)
+        config = {key: value for key, value in run.config.items() if key not in keys}
+        if arm is not None:
+            yield replace(run, config={**config, **asked.arms[arm]})
+        elif other is not None:
+            yield replace(run, config={**config, ARM_NAME: other})
+        else:
+            yield run
+
+
+def _arm_of(run: LoggedRun, asked: Asked) -> str | None:
+    """Return the arm that a run's configuration or its name holds; None if it states one.
 
     A value that is the arm's name goes first, then the name of a model or method, then the run's.
     """
-    stated = [key for key in run.config if last_part(key) == ARM_NAME]
-    by_value = {str(value).lower(): key for key, value in run.config.items()}
-    keyed = [arm for arm in asked.arms if arm.lower() in by_value]
+    if any(last_part(key) == ARM_NAME for key in run.config):
+        return None
+    values = {str(value).lower() for value in run.config.values()}
+    keyed = [arm for arm in asked.arms if arm.lower() in values]
     models = "/".join(str(value) for key, value in run.config.items() if names_arm(key))
     arms = keyed or _arms_in(models, asked) or _arms_in("/".join(run.parts), asked)
-    if stated or len(arms) != 1:
-        return run
-    (arm,) = arms
-    held = by_value.get(arm.lower())
-    config = {key: value for key, value in run.config.items() if key != held}
-    return replace(run, config={**config, **asked.arms[arm]})
+    return arms[0] if len(arms) == 1 else None
+
+
+def _held(run: LoggedRun, arm: str | None) -> list[str]:
+    """Return the settings whose values are the name of an arm, or the model's or method's in it."""
+    return [
+        key
+        for key, value in run.config.items()
+        if arm
+        and (str(value).lower() == arm.lower() or (names_arm(key) and _is_in(arm, str(value))))
+    ]
+
+
+def _other_arm(
+    run: LoggedRun, keys: Collection[str], known: Sequence[Sequence[str]], asked: Asked
+) -> str | None:
+    """Return the name that stands where runs of known arms have theirs; None if there is none."""
+    if any(last_part(key) == ARM_NAME for key in run.config):
+        return None
+    for key in sorted(keys & run.config.keys()):
+        return str(run.config[key])
+    for parts in known:
+        alike = len(parts) == len(run.parts)
+        for part, own in zip(parts, run.parts, strict=True) if alike and not keys else ():
+            if part != own and _arms_in(part, asked):
+                return own
+    return None
 
 
 def _arms_in(text: str, asked: Asked) -> list[str]:

@@ -49,7 +49,7 @@ class MeasuredRuns:
 
     Attributes:
         experiment: the experiment's name in the audit.
-        seeds: seed -> measurement -> numbers; every seed has the same measurements, unless `lacking`.
+        seeds: seed -> measurement -> numbers; all seeds have the same, unless `lacking`.
         settings: the settings that the audit gives a control; none for the experiment.
         diverged: the seeds whose run diverged; their numbers may be NaN or infinite.
         left_out: measurements that are kept out, each with the reasons.

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from glob import escape
 from typing import Any
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
@@ -34,6 +35,11 @@ class Request:
     def batches(self, experiment: str) -> list[Batch]:
         """Return an experiment and its arms, as far as they are asked for."""
         return [batch for batch in self.scope.batches if batch.experiment == experiment]
+
+    def arm_names(self, experiment: str) -> list[str]:
+        """Return the names of an experiment's arms where nothing but these tells them apart."""
+        stated = [batch.settings(self.audit) for batch in self.batches(experiment)]
+        return [str(settings[ARM_NAME]) for settings in stated if ARM_NAME in settings]
 
 
 def role_words(batch: Batch) -> str:
@@ -101,18 +107,23 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
         return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
     ends = list(dict.fromkeys(group.rpartition("/")[2] for group in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
-    rules = [f'{{match: "{pattern}", settings: ROLE}}' for pattern in patterns[:MOST_GROUPS]]
+    names = request.arm_names(experiment)
+    field = "arm: ARM" if names else "settings: ROLE"
+    rules = [f'{{match: "{pattern}", {field}}}' for pattern in patterns[:MOST_GROUPS]]
     rest = len(patterns) - MOST_GROUPS
     more = f" and {rest} further groups" if rest > 0 else ""
+    asked = (
+        f"Say in a mapping which group of runs is what: `runs: [{', '.join(rules)}]`{more}, with"
+    )
+    ignored = "or `ignore: true` in place of"
+    if names:
+        return f"{asked} {' or '.join(names)} for ARM, {ignored} the arm"
     arms = [batch.overrides for batch in request.batches(experiment) if batch.overrides]
     settings = [", ".join(f"{n}: {shown(v)}" for n, v in arm) for arm in arms[:MOST_GROUPS]]
     roles = " or ".join(
         [f"{{}} for '{experiment}' itself", *(f"{{{setting}}}" for setting in settings)]
     )
-    return (
-        f"Say in a mapping which group of runs is what: `runs: [{', '.join(rules)}]`{more}, with "
-        f"{roles} for ROLE, or `ignore: true` in place of the settings"
-    )
+    return f"{asked} {roles} for ROLE, {ignored} the settings"
 
 
 def _group(run: str) -> str:
@@ -151,12 +162,15 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     }
     meant = ", ".join(f"{name}: {key}" for name, key in fits.items())
     called = ("it is" if len(fits) == 1 else "they are") + f" the audit's '{some([*fits])}'"
-    asked = f"If {called}, write `configuration: {{{meant}}}`; else say"
+    asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
+    if names := request.arm_names(batch.experiment):
+        written = ", ".join(f"{name}: NAME" for name in names)
+        asked = f"If arms are called so, write `arms: {{{written}}}`; else say"
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{asked if fits else 'Say'} in the mapping's 'runs' what they are, or let it differ: "
+        f"{asked} in the mapping's 'runs' what they are, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
 

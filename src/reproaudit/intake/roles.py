@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
@@ -19,7 +20,7 @@ from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
 from reproaudit.logs.configurations import seed_of, stated_settings
-from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all
+from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
@@ -27,20 +28,26 @@ Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 
 
 class StrayError(LogError):
-    """A run that is left out beside others: of no arm, or of unknown settings; `why` in words."""
+    """A run that is left out beside others: of no arm, or of unknown settings.
 
-    def __init__(self, place: str, text: str, why: str) -> None:
+    Attributes:
+        why: the reason in words.
+        arm: the name of its arm, which the audit does not have.
+    """
+
+    def __init__(self, place: str, text: str, why: str, arm: str | None = None) -> None:
         super().__init__(place, text)
         self.why = why
+        self.arm = arm
 
 
 def place_runs(
     request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]
-) -> tuple[Roles, Mapping[str, str]]:
+) -> tuple[Roles, Sequence[StrayError]]:
     """Give every run that is not ignored its role and seed.
 
     Returns:
-        The roles, and the names of runs beside them that are left out, each with the reason.
+        The roles, and the runs beside them that are left out.
 
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
@@ -71,7 +78,7 @@ def place_runs(
         _number(role, own)
     raise_all(faults)
     filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
-    return filled, {stray.place: stray.why for stray in strays}
+    return filled, strays
 
 
 def crashed_seeds(
@@ -166,6 +173,11 @@ def _batch(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
+    if ARM_NAME in telling:
+        called = str(stated[ARM_NAME])
+        text = f"found the arm '{called}'; expected {some(request.arm_names(experiment))}. If it is"
+        text = f"{text} one of them, write in a mapping `arms: {{NAME: {called}}}`."
+        raise StrayError(run.name, text, f"Of no arm of the audit ({called})", called)
     fault = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
     fault = f"found {fault} in its configuration, which neither the experiment nor a control has"
     way = "Say under 'settings' in the mapping's 'runs' what it is."

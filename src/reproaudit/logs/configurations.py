@@ -180,7 +180,8 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
-        ways = ", ".join([rule, *([] if run.in_time else seed_ways(run.seed_column))])
+        every = [] if run.in_time else seed_ways(run.seed_column)
+        ways = ", ".join(every if run.seed_column and every else [rule, *every])
         order = "" if run.in_time else ", or number the runs in their order,"
         text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")

@@ -29,6 +29,7 @@ from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_NAMES,
     SETTING_PREFIXES,
+    is_summed,
     last_part,
     normal,
 )
@@ -57,8 +58,7 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
         return _trainer_state(tree, place)
     if all(map(_is_metric, tree.values())):
         return _sacred(source.path, tree, place)
-    rows = _rows_below(tree, source.asked)
-    if rows and rows[0][1] is not tree:
+    if rows := _rows_below(tree, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
         named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
@@ -81,14 +81,40 @@ _Row = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
-    """Return the rows with a seed, wherever they stand, if something wanted is in them."""
+    """Return the rows that are runs, wherever they stand; none if the whole object is one run.
+
+    Those with a seed are, and the items of a list in which something wanted is. Where nothing
+    wanted is anywhere, several with a seed are, too, and the items of a list if the numbers beside
+    it sum them up.
+    """
     rows = list(_seeded((), tree))
+    if rows and rows[0][1] is tree:
+        return []
+    names = [name for name, value in flat("", tree, "") if number_of(value) is not None]
+    alone = any(map(asked.wants, names))
+    is_sure = len(rows) > 1 or (not rows and all(map(is_summed, names)))
+    rows = rows or ([] if alone else list(_listed((), tree)))
+    return rows if _has_wanted(rows, asked) or (is_sure and not alone) else []
+
+
+def _listed(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
+    """Yield the objects of lists that have nothing but objects."""
+    if isinstance(tree, list) and len(tree) > 1 and all(isinstance(item, dict) for item in tree):
+        yield from ((above, item) for item in tree)
+    if isinstance(tree, dict) and len(above) <= 16:
+        for name, below in tree.items():
+            if not SETTING_PREFIXES.match(f"{name}."):
+                yield from _listed((*above, name), below)
+
+
+def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
+    """Tell whether something wanted is in rows."""
     names = {name for above, row in rows for name in _names_in(above, row)}
     wanted = any(asked.wants(name) or label_by_arm(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
     )
-    return rows if wanted or patterned else []
+    return wanted or patterned
 
 
 def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:

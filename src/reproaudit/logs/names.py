@@ -52,7 +52,11 @@ _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum"
 _SPREADS = ("std", "stdev", "stddev", "sd", "sem", "stderr", "var")
 SUMMARIES = frozenset((*_SUMS, *_SPREADS))
 """Words in the place of a seed in a row that sums others up."""
+_SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
+"""Names of objects whose numbers sum runs up."""
 STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
+LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
+"""What the numbers of all runs are called beside their mean."""
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d([T _].*)?|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?")
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
@@ -84,6 +88,11 @@ def last_part(name: str) -> str:
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
+
+
+def is_summed(name: str) -> bool:
+    """Return True if a number, or an object that it is in, is called as what sums runs up."""
+    return any(part.lower() in _SUMMED for part in re.split(r"[./]", name))
 
 
 def names_arm(name: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of
-from reproaudit.logs.names import SEED_COUNTS, STATUS_NAMES, normal
+from reproaudit.logs.names import LISTED, SEED_COUNTS, STATUS_NAMES, normal
 from reproaudit.logs.rows import Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -84,6 +84,14 @@ def _same(known: str, written: str) -> bool:
 
 def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
     """Return what a column with an arm's name in it holds; None if that is nothing wanted."""
+    for label in labels_by_arm(column, asked):
+        if asked.wants(label.name) or normal(label.name) in (*SEED_COUNTS, *STATUS_NAMES):
+            return label
+    return None
+
+
+def labels_by_arm(column: str, asked: Asked) -> Iterator[RunLabel]:
+    """Yield what a column may hold of each arm whose name is in its own."""
     for arm, settings in asked.arms.items():
         named = re.escape(arm).replace("_", "[_-]")
         pattern = rf"(?i)(?:(.+?){_JOINTS})?{named}(?:{_JOINTS}(.+))?"
@@ -95,14 +103,13 @@ def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
             rest = f"{before}{column[len(before)]}{after}"
         else:
             rest = before or after or asked.only or ""
-        if asked.wants(rest) or normal(rest) in (*SEED_COUNTS, *STATUS_NAMES):
-            return RunLabel(rest, {}, settings)
-    return None
+        yield RunLabel(rest, {}, settings)
 
 
 def spread(table: Table, asked: Asked) -> Table:
     """Return a table in which columns that tell runs apart have become rows."""
     labels: dict[str, RunLabel] = {}
+    table = _with_lists_named(table, asked)
     for column in table.columns:
         by_pattern = (label_by_pattern(pattern, column, asked) for pattern in asked.patterns)
         named = next((label for label in by_pattern if label is not None), None)
@@ -120,6 +127,28 @@ def spread(table: Table, asked: Asked) -> Table:
     rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
     columns = tuple(dict.fromkeys((*shared, *roles, *names)))
     return replace(table, columns=columns, rows=rows, roles={**table.roles, **roles}, alone=False)
+
+
+def _with_lists_named(table: Table, asked: Asked) -> Table:
+    """Return a table whose lists of numbers are called as what they are of: ``ours`` for
+    ``ours.values``.
+    """
+    called: dict[str, str] = {}
+    for _, row in table.rows if table.alone else ():
+        for column, cell in row.items():
+            above, _, last = column.rpartition(".")
+            name = above or asked.only or column
+            numbers = isinstance(cell, list) and not any(isinstance(n, dict | list) for n in cell)
+            if numbers and last.lower() in LISTED and name not in table.columns:
+                called[column] = name
+    if not called:
+        return table
+    rows = [
+        (line, {called.get(column, column): cell for column, cell in row.items()})
+        for line, row in table.rows
+    ]
+    columns = tuple(called.get(column, column) for column in table.columns)
+    return replace(table, columns=columns, rows=rows)
 
 
 def _apart(

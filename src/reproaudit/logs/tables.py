@@ -9,7 +9,7 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -168,12 +168,13 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
     named = any(SEED_IN_NAME.search(part) for part in source.parts)
     lacks = not named and not any(map(form.column, ("seed", "run", "step")))
+    axes = form.named("axis")
     in_time = any(
-        is_course([number_of(row.get(column)) for _, row in table.rows])
+        is_course([number_of(row.get(column)) for row in rows])
+        for rows in _together(table, form)
         for column in form.named("measurement").values()
         if source.asked.wants(column)
     )
-    axes = form.named("axis")
     repeats = _repeats_seeds(table, form)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     status = form.column("status")
@@ -208,6 +209,16 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     return builders
 
 
+def _together(table: Table, form: TableForm) -> Iterable[list[TableRow]]:
+    """Return the rows of one run, as far as settings, axes and names of runs tell runs apart."""
+    telling = [*form.named("axis").values(), *form.named("setting").values()]
+    telling += [column for column in (form.column("run"),) if column is not None]
+    groups: dict[tuple[str, ...], list[TableRow]] = {}
+    for _, row in table.rows:
+        groups.setdefault(tuple(str(row.get(column)) for column in telling), []).append(row)
+    return groups.values()
+
+
 def _repeats_seeds(table: Table, form: TableForm) -> bool:
     """Tell whether rows have one seed, and nothing that tells them apart."""
     seed = form.column("seed")
@@ -224,7 +235,7 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     seed = form.column("seed")
     stated = ((name, row.get(column)) for name, column in form.named("setting").items())
     return _Key(
-        str(row.get(run) or "").strip() if run else "",
+        str(row[run]).strip() if run and is_said(row.get(run)) else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
         tuple((n, plain_value(value if is_said(value) else same[n])) for n, value in stated),
     )
