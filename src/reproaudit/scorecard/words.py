@@ -387,13 +387,17 @@ def _sides_words(estimate: Estimate, joins: str) -> str:
     return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
-def _straddles(reason: Reason, context: Context) -> str:
-    base = context.answer.base
-    return straddling(context.estimate_of(reason), _apart_words(base))
+def _open(reason: Reason, context: Context) -> str:
+    return open_words(context.estimate_of(reason), _apart_words(context.answer.base))
 
 
-def straddling(estimate: Estimate, apart_runs: str = "") -> str:
-    """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
+def open_words(estimate: Estimate, apart_runs: str = "") -> str:
+    """Return why a condition is open: groups alike, a mean about its bound, runs on both sides."""
+    if estimate.groups is not None:
+        own, others = estimate.groups
+        return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
+    if estimate.decision is Decision.OPEN:
+        return _open_mean(estimate)
     pairs = zip(estimate.values, estimate.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
@@ -414,24 +418,14 @@ def _range_words(estimate: Estimate, ends: tuple[float, float]) -> str:
     return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
 
 
-def _mean_open(reason: Reason, context: Context) -> str:
-    return open_mean(context.estimate_of(reason))
-
-
-def open_mean(estimate: Estimate) -> str:
-    """Return the interval of a mean, and the bound that lies in it."""
+def _open_mean(estimate: Estimate) -> str:
+    """The interval of a mean, and the bound that lies in it."""
     if len(estimate.values) < 2:
         return "one run has no mean with an interval"
     if estimate.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
     said = _range_words(estimate, estimate.mean[1:])
     return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
-
-
-def _groups_open(reason: Reason, context: Context) -> str:
-    """How many runs of two groups have numbers that overlap."""
-    own, others = context.estimate_of(reason).groups or ((), ())
-    return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
@@ -441,18 +435,11 @@ def _out_of_reach(reason: Reason, context: Context) -> str:
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
-RELAXED: Mapping[Decision, str] = {
-    Decision.MET: "would pass",
-    Decision.OPEN: "would leave it open",
-    Decision.MISSED: "would not pass",
-}
-"""What a relaxed bound leads to."""
-
-
 def _near(reason: Reason, context: Context) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
-    leads = RELAXED[context.arm_of(reason).relaxed]
+    passes = context.arm_of(reason).relaxed is Decision.MET
+    leads = "would pass" if passes else "would leave it open"
     return f"{HANGS}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
@@ -594,10 +581,6 @@ def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bo
     return said.replace(" at ", f" at {symbol} = ", 1)
 
 
-def _levels(_reason: Reason, context: Context) -> str:
-    return level_words(context, context.answer.grades)
-
-
 def _indirect(_reason: Reason, context: Context) -> str:
     if context.claim.wording == "recalled":
         return "wording from memory"
@@ -657,10 +640,10 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
     ReasonKind.MEAN_ALONE: _mean_alone,
-    ReasonKind.MEAN_OPEN: _mean_open,
-    ReasonKind.GROUPS_OPEN: _groups_open,
-    ReasonKind.LEVELS: _levels,
-    ReasonKind.STRADDLES: _straddles,
+    ReasonKind.MEAN_OPEN: _open,
+    ReasonKind.GROUPS_OPEN: _open,
+    ReasonKind.LEVELS: lambda _, context: level_words(context, context.answer.grades),
+    ReasonKind.STRADDLES: _open,
     ReasonKind.FEW_RUNS: _few_runs,
     ReasonKind.ALTERNATIVE_OPEN: _open_with,
     # why not surer
