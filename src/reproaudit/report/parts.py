@@ -267,22 +267,15 @@ def _cell(value: TriedValue, claim: str) -> tuple[str, bool]:
 _REPOSITORY = re.compile(r"^(?:https://github\.com/|GitHub )([\w.-]+/[\w.-]+)")
 
 
-class Link(NamedTuple):
-    """A link at a page's head."""
-
-    words: str
-    address: str
-
-
-def links(card: Scorecard) -> Iterator[Link]:
-    """Yield where the paper, its code, and the data behind the page are."""
+def links(card: Scorecard) -> Iterator[tuple[str, str]]:
+    """Yield where the paper, its code, and the data behind the page are: words and address."""
     if card.head.link:
-        yield Link(f"arXiv {card.paper.arxiv}" if card.paper.arxiv else "paper", card.head.link)
+        yield f"arXiv {card.paper.arxiv}" if card.paper.arxiv else "paper", card.head.link
     if repository := _REPOSITORY.match(card.head.code):
-        yield Link("authors' code", f"https://github.com/{repository[1]}")
-    yield Link("every number (JSON)", "scorecard.json")
+        yield "authors' code", f"https://github.com/{repository[1]}"
+    yield "every number (JSON)", "scorecard.json"
     if card.made.listed is not None:
-        yield Link("records", "records.tar.xz")
+        yield "records", "records.tar.xz"
 
 
 # --- the head, and how to read --------------------------------------------------------------------

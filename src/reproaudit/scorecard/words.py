@@ -9,7 +9,7 @@ from functools import cached_property
 from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Limit, Number, Provenance, Side, Void
+from reproaudit.checks import Form, Number, Provenance, Side, Void
 from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
@@ -80,35 +80,25 @@ def bound_of(estimate: Estimate, what: Number) -> str:
     limit = estimate.limit
     asked = what.bound
     if limit.side is Side.WITHIN:
+        if limit.relative and limit.at < 0.001:  # a factor would print as 1
+            return f"within {stated(100 * limit.at)} % of {stated(limit.target)}"
         if limit.relative:
-            return f"within {_either_way(limit.at)} of {stated(limit.target)}"
+            return f"within a factor of {stated(1 + limit.at)} of {stated(limit.target)}"
         if limit.target == 0:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
-    if limit.margin is not None:
-        return _with_tolerance(limit, limit.margin)
-    fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = (
-        f"{stated(100 * limit.at)} %"
-        if _in_percent(estimate, what)
-        else f"{stated(limit.at)}{fold}"
-    )
+    if limit.margin is not None:  # on the one side that counts
+        larger = ("+", "times") if limit.side is Side.AT_MOST else ("−", "over")
+        margin = stated(limit.margin + limit.relative)
+        return f"{stated(limit.target)} {larger[limit.relative]} {margin}"
+    at = stated(limit.at)
+    if _in_percent(estimate, what):
+        at = f"{stated(100 * limit.at)} %"
+    elif what.form is Form.FOLD:
+        at += _AFTER[Form.FOLD]
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
-
-
-def _with_tolerance(limit: Limit, margin: float) -> str:
-    """A number that is to be equalled, and the margin on the one side that counts."""
-    is_upper = limit.side is Side.AT_MOST
-    if limit.relative:
-        return f"{stated(limit.target)} {'times' if is_upper else 'over'} {stated(1 + margin)}"
-    return f"{stated(limit.target)} {'+' if is_upper else '−'} {stated(margin)}"
-
-
-def _either_way(margin: float) -> str:
-    """A margin that is a factor either way; below a thousandth a share, which prints the same."""
-    return f"{stated(100 * margin)} %" if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
@@ -128,11 +118,8 @@ def typical_words(
     called = called_of(what, noun)
     if estimate.mean is not None:
         mean, low, high = (apart(value, estimate.limit.at, 3) for value in estimate.mean)
-        some = (
-            f" of {of(len(estimate.values) - estimate.apart, len(estimate.values))}"
-            if estimate.apart
-            else ""
-        )
+        n = len(estimate.values)
+        some = f" of {of(n - estimate.apart, n)}" if estimate.apart else ""
         return f"{called} {mean} on average{some} [{low}, {high}]"
     if estimate.median is None or estimate.worst is None:
         return what.never.format(noun=noun)
@@ -215,15 +202,14 @@ _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: "
 """What follows a factor."""
 
 
-def _at_limit(estimate: Estimate, value: float) -> str:
-    """'at least ' or 'at most ' before a run's number of which a limit alone is known."""
-    known = estimate.known(value)
-    return "" if known is None else f"{known} "
-
-
 def figure_words(estimate: Estimate, what: Number, value: float) -> str:
-    """Return a run's number in its form, with digits enough to differ from its bound."""
-    return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
+    """Return a run's number in its form, with digits enough to differ from its bound.
+
+    Where a limit alone is known: at least 3.
+    """
+    known = estimate.known(value)
+    in_form = _in_form(estimate, what, value)
+    return in_form if known is None else f"{known} {in_form}"
 
 
 def _in_form(estimate: Estimate, what: Number, value: float) -> str:
@@ -402,8 +388,7 @@ def open_words(estimate: Estimate, apart_runs: str = "") -> str:
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
-    aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{apart_runs}"
+    aside = f"{f', {none} without a number' if none else ''}{apart_runs}"
     if not numbers:
         return f"{estimate.holds.count(True)} runs meet {_bound_words(estimate)}{aside}"
     ends = (min(numbers), max(numbers))
@@ -524,9 +509,7 @@ def not_alike(alike: NotAlike, context: Context) -> str:
 
 
 def _let_pass(reason: Reason, context: Context) -> str:
-    if reason.alike is None:
-        raise ValueError("a reason that names nothing")
-    return f"not measured alike: {not_alike(reason.alike, context)}"
+    return f"not measured alike: {'' if reason.alike is None else not_alike(reason.alike, context)}"
 
 
 def _all_diverged(reason: Reason, context: Context) -> str:
@@ -547,18 +530,13 @@ def _unfinished(reason: Reason, context: Context) -> str:
 
 def _mean_alone(reason: Reason, context: Context) -> str:
     estimate = context.estimate_of(reason)
-    inside = of(sum(map(bool, estimate.holds)), len(estimate.holds))
-    no = [
-        value
-        for value, holds in zip(estimate.values, estimate.holds, strict=True)
-        if holds is False
-    ]
-    refuted = sum(value is not None and estimate.limit.met_by(value) for value in no)
-    if refuted:
+    n = len(estimate.holds)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
+    no = [value for value, holds in pairs if value is not None and holds is False]
+    if refuted := sum(map(estimate.limit.met_by, no)):
         why = context.number_of(estimate).refuted
-        some = of(refuted, len(estimate.holds))
-        return f"the mean meets {_bound_words(estimate)}, but in {some} {why}"
-    return f"the mean lies inside the margin, but only {inside} runs do"
+        return f"the mean meets {_bound_words(estimate)}, but in {of(refuted, n)} {why}"
+    return f"the mean lies inside the margin, but only {of(estimate.holds.count(True), n)} runs do"
 
 
 _AT: Mapping[Answer, str] = {
