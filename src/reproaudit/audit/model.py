@@ -699,6 +699,15 @@ class Audit(StrictModel):
         """Return the settings of an experiment by name: the shared ones, replaced by its own."""
         return {**self.settings, **self.experiments[experiment].settings}
 
+    def every_setting(self) -> dict[str, Setting]:
+        """Return the shared settings by name; then each experiment's own, `experiment.setting`."""
+        own = {
+            f"{experiment}.{name}": setting
+            for experiment, spec in self.experiments.items()
+            for name, setting in spec.settings.items()
+        }
+        return {**self.settings, **own}
+
     def values_of(
         self, experiment: str, tier: TierName, overrides: Mapping[str, SettingValue] | None = None
     ) -> dict[str, SettingValue]:

@@ -91,11 +91,9 @@ def _rules(card: Scorecard) -> dict[str, str]:
 
 
 def _settings(card: Scorecard) -> dict[str, str]:
-    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
     return {
-        f"{experiment}{name}": f"{setting_value(setting.at(card.scale))} ({setting.side})"
-        for experiment, named in (("", card.audit.settings), *own)
-        for name, setting in named.items()
+        name: f"{setting_value(setting.at(card.scale))} ({setting.side})"
+        for name, setting in card.audit.every_setting().items()
     }
 
 

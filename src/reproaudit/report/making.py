@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproaudit.audit.documentation import Documented
-from reproaudit.audit.model import Finding, Setting
-from reproaudit.cell import SettingValue
+from reproaudit.audit.model import Finding
 from reproaudit.declarations import Declaration
 from reproaudit.formats.numbers import counted, listed, setting_value, several
 from reproaudit.formats.scorecard import LeftOut, Scorecard
@@ -49,7 +48,10 @@ def made_words(card: Scorecard) -> Iterator[str]:
         threads = "" if machine.threads is None else f", {machine.threads} thread a run"
         yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
         if made.of_today is False:
-            short = dict.fromkeys(map(_revision, made.revisions))
+            whole = [revision or "unknown" for revision in made.revisions]
+            short = dict.fromkeys(
+                f"{each[:12]}{'+dirty' * each.endswith('+dirty')}" for each in whole
+            )
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
         if made.adopted:
             codes = listed([code[:8] for code in made.adopted])
@@ -81,11 +83,6 @@ def _why_left_out(left_out: LeftOut) -> str:
     )
 
 
-def _revision(noted: str | None) -> str:
-    revision = noted or "unknown"
-    return f"{revision[:12]}{'+dirty' if revision.endswith('+dirty') else ''}"
-
-
 def reviewers_words(documented: Documented) -> str:
     """Return the reviewers' word on one variable."""
     if documented.disputed:
@@ -105,23 +102,16 @@ def changed(finding: Finding) -> str:
 
 def settings(card: Scorecard) -> list[str]:
     """Return every setting with value and source, the shared ones first, claims' own last."""
-    own = [(f"{e}.", spec.settings) for e, spec in card.audit.experiments.items()]
     of_claims = [
         f"{name} = {setting_value(value)} (of {claim.id} alone)"
         for claim in card.audit.claims
         for name, value in claim.settings.items()
     ]
-    stated = [
-        _setting(f"{experiment}{name}", setting, setting.at(card.scale))
-        for experiment, named in (("", card.audit.settings), *own)
-        for name, setting in named.items()
-    ]
+    stated = []
+    for name, setting in card.audit.every_setting().items():
+        where = ", ".join(filter(None, (setting.side, setting.locator or setting.why)))
+        stated.append(f"{name} = {setting_value(setting.at(card.scale))} ({where})")
     return [*stated, *of_claims]
-
-
-def _setting(name: str, setting: Setting, value: SettingValue) -> str:
-    where = setting.locator or setting.why
-    return f"{name} = {setting_value(value)} ({setting.side}{f', {where}' if where else ''})"
 
 
 def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:

@@ -11,39 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.audit import documentation
-from reproaudit.formats.numbers import documented_words, listed
-from reproaudit.formats.outcomes import DOTS, look
+from reproaudit.formats import numbers, outcomes
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report import making, reviews
-from reproaudit.report.chart import chart, ends, strip
-from reproaudit.report.parts import (
-    GRID_MARKS,
-    OWN_CLAIMS,
-    certainty_words,
-    grid_of,
-    groups,
-    how_to_read,
-    is_bold,
-    is_stated,
-    legend_words,
-    links,
-    meta,
-    parts,
-    sides,
-    title_words,
-)
+from reproaudit.report import chart, making, parts, reviews, rows
 from reproaudit.report.printable import clean
-from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import (
-    guess_rows,
-    leading_words,
-    left_words,
-    met_words,
-    row_cells,
-    row_words,
-    rows_shown,
-    said_in_brief,
-)
 
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = TEMPLATES / "style.css"
@@ -57,34 +28,8 @@ MOST_WORDS = 3000
 BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0), (6, 0))
 """How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
-_HELPERS = (
-    certainty_words,
-    chart,
-    ends,
-    grid_of,
-    groups,
-    how_to_read,
-    is_stated,
-    legend_words,
-    links,
-    listed,
-    look,
-    meta,
-    note_words,
-    parts,
-    guess_rows,
-    leading_words,
-    left_words,
-    met_words,
-    row_cells,
-    row_words,
-    said_in_brief,
-    rows_shown,
-    sides,
-    strip,
-    is_bold,
-    title_words,
-)
+_HELPERS = (numbers, outcomes, chart, parts, rows, reviews)
+"""Modules whose names templates use."""
 
 
 @cache
@@ -97,12 +42,10 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    rendering.globals.update(d=documentation, m=making, r=reviews)
-    rendering.globals.update(documented_words=documented_words)
-    rendering.globals.update({helper.__name__: helper for helper in _HELPERS})
-    rendering.globals.update(GRID_MARKS=GRID_MARKS, OWN_CLAIMS=OWN_CLAIMS)
-    rendering.globals["dots"] = {level.value: dots for level, dots in DOTS.items()}
-    rendering.globals["style"] = STYLE.read_text(encoding="utf-8")
+    for module in _HELPERS:
+        rendering.globals.update(vars(module))
+    style = STYLE.read_text(encoding="utf-8")
+    rendering.globals.update(d=documentation, m=making, r=reviews, style=style)
     return rendering
 
 

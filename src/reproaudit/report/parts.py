@@ -11,7 +11,7 @@ from typing import NamedTuple
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Claim
 from reproaudit.checks import NUMBERS
-from reproaudit.formats.numbers import counted
+from reproaudit.formats.numbers import capital, counted
 from reproaudit.formats.outcomes import OUTCOMES, legend
 from reproaudit.formats.scorecard import (
     AnswerWords,
@@ -22,7 +22,6 @@ from reproaudit.formats.scorecard import (
     RowDecision,
     RowRole,
     Scorecard,
-    TriedCell,
     TriedValue,
 )
 from reproaudit.formats.verdict import Answer, ClaimAnswer, Outcome, Specificity, Verdict
@@ -192,14 +191,7 @@ def legend_words(lines: Sequence[ClaimLine]) -> str:
 
 def title_words(line: ClaimLine) -> str:
     """Return a claim as the beginning of a line."""
-    return sentence_case(line.title, line.main)
-
-
-def sentence_case(clause: str, main: bool = False) -> str:
-    """Return a clause with a capital, unless it begins with a symbol; a main claim named as one."""
-    if main:
-        return f"Main: {clause}"
-    return clause[:1].upper() + clause[1:] if clause[:1].isascii() else clause
+    return f"Main: {line.title}" if line.main else capital(line.title)
 
 
 def is_bold(line: ClaimLine) -> bool:
@@ -262,14 +254,12 @@ def grid_of(card: Scorecard) -> Grid:
 
 
 def _cell(value: TriedValue, claim: str) -> tuple[str, bool]:
+    """Both sides of a claim's answer, as run and with the value; whether it changes."""
     cell = next((cell for cell in value.cells if cell.claim == claim), None)
-    return ("", False) if cell is None else (cell_words(cell), cell.changes)
-
-
-def cell_words(cell: TriedCell) -> str:
-    """Return both sides of a claim's answer: as run, and with the value."""
+    if cell is None:
+        return "", False
     own = f"{_MARKS[cell.own_answer]} {cell.own_yes}/{cell.own_n}"
-    return f"{own} → {_MARKS[cell.answer]} {cell.yes}/{cell.n}"
+    return f"{own} → {_MARKS[cell.answer]} {cell.yes}/{cell.n}", cell.changes
 
 
 # --- links ----------------------------------------------------------------------------------------
@@ -277,22 +267,15 @@ def cell_words(cell: TriedCell) -> str:
 _REPOSITORY = re.compile(r"^(?:https://github\.com/|GitHub )([\w.-]+/[\w.-]+)")
 
 
-class Link(NamedTuple):
-    """A link at a page's head."""
-
-    words: str
-    address: str
-
-
-def links(card: Scorecard) -> Iterator[Link]:
-    """Yield where the paper, its code, and the data behind the page are."""
+def links(card: Scorecard) -> Iterator[tuple[str, str]]:
+    """Yield where the paper, its code, and the data behind the page are: words and address."""
     if card.head.link:
-        yield Link(f"arXiv {card.paper.arxiv}" if card.paper.arxiv else "paper", card.head.link)
+        yield f"arXiv {card.paper.arxiv}" if card.paper.arxiv else "paper", card.head.link
     if repository := _REPOSITORY.match(card.head.code):
-        yield Link("authors' code", f"https://github.com/{repository[1]}")
-    yield Link("every number (JSON)", "scorecard.json")
+        yield "authors' code", f"https://github.com/{repository[1]}"
+    yield "every number (JSON)", "scorecard.json"
     if card.made.listed is not None:
-        yield Link("records", "records.tar.xz")
+        yield "records", "records.tar.xz"
 
 
 # --- the head, and how to read --------------------------------------------------------------------

@@ -19,9 +19,8 @@ from reproaudit.files import write_whole
 from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import HeadCounts, Scorecard, Whose
 from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
-from reproaudit.report.chart import picture
 from reproaudit.report.pages import environment
-from reproaudit.report.parts import ClaimPart, parts, sentence_case
+from reproaudit.report.parts import ClaimPart, parts
 from reproaudit.report.printable import clean
 
 PAGE = "index.html"
@@ -46,16 +45,6 @@ class ClaimEntry(StrictModel):
     """The runs that say yes or no."""
     text: str
     """What was found, in words."""
-
-    @property
-    def name(self) -> str:
-        """The claim's name within its paper."""
-        return self.id.partition(".")[2]
-
-    @property
-    def title(self) -> str:
-        """The claim as the beginning of a line."""
-        return sentence_case(self.short, self.main)
 
 
 class ChoiceEntry(StrictModel):
@@ -93,11 +82,6 @@ class PaperEntry(StrictModel):
     """Who measured, if it was not us."""
     claims: tuple[ClaimEntry, ...]
     """The paper's own first."""
-
-    @property
-    def own(self) -> tuple[ClaimEntry, ...]:
-        """The paper's own claims."""
-        return tuple(claim for claim in self.claims if claim.whose == "paper")
 
 
 class Register(StrictModel):
@@ -138,15 +122,10 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
     )
     _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
     _update(folder / "register.csv", register_csv(register.papers))
-    pictures = {}
-    for paper, place in zip(register.papers, ordered, strict=True):
-        figures = found[place].figures
-        main = (line.claim for line in found[place].head.own if line.main)
-        drawn = (picture(figures[claim]) for claim in main if claim in figures)
-        pictures[paper.page] = next(drawn, Markup())
+    rows = list(zip(register.papers, map(found.get, ordered), strict=True))
     outcomes = [(outcome.value, outcome.value.replace(" ", "-")) for outcome in Outcome]
     page = environment().get_template("register.html")
-    _update(folder / PAGE, page.render(register=register, pictures=pictures, outcomes=outcomes))
+    _update(folder / PAGE, page.render(register=register, rows=rows, outcomes=outcomes))
     return folder / PAGE
 
 

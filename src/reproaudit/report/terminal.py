@@ -91,8 +91,7 @@ def _choices(card: Scorecard, width: int) -> Iterator[str]:
     """Yield what each other value of a setting gave that runs had."""
     for claim in card.claims:
         for other in (*claim.readings, *claim.alternatives):
-            name = claim.id.rpartition(".")[2]
-            text = f"{name} with {other.name}: {other.yes} of {other.n}, {other.decision}"
+            text = f"{claim.name} with {other.name}: {other.yes} of {other.n}, {other.decision}"
             yield from _wrapped(text, width, "  ", "    ")
 
 
@@ -199,8 +198,8 @@ def _ended(row: Row) -> str:
 
 def _is_smaller(card: Scorecard) -> bool:
     """Whether any experiment is smaller at this tier than at the paper's own scale."""
-    own = [card.audit.settings, *(spec.settings for spec in card.audit.experiments.values())]
-    return any(s.at(card.scale) != s.value for named in own for s in named.values())
+    every = card.audit.every_setting().values()
+    return any(setting.at(card.scale) != setting.value for setting in every)
 
 
 def _wrapped(text: str, width: int, indent: str = "", hanging: str = "") -> Sequence[str]:

@@ -33,8 +33,7 @@ from reproaudit.scorecard.words import (
     called_of,
     far_of,
     figure_words,
-    open_mean,
-    straddling,
+    open_words,
     typical_words,
     void_words,
 )
@@ -435,14 +434,10 @@ def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[bool]) -> str:
 
 
 def _open(arm: ArmAnswer, estimate: Estimate) -> str:
-    if estimate.groups is not None:
-        own, others = estimate.groups
-        return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
-    if estimate.decision is Decision.OPEN:
-        return open_mean(estimate)
-    if arm.n < FEWEST_RUNS:
+    is_of_all = estimate.groups is not None or estimate.decision is Decision.OPEN
+    if arm.n < FEWEST_RUNS and not is_of_all:
         return f"{counted(arm.n, 'run')} cannot decide"
-    return straddling(estimate) if {True, False} <= set(estimate.holds) else ""
+    return open_words(estimate) if is_of_all or {True, False} <= set(estimate.holds) else ""
 
 
 def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:

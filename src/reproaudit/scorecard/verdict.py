@@ -33,13 +33,7 @@ from reproaudit.formats.scorecard import (
     Whose,
     answers_digest,
 )
-from reproaudit.formats.verdict import (
-    AlternativeAnswer,
-    Answer,
-    ClaimAnswer,
-    Outcome,
-    ReasonKind,
-)
+from reproaudit.formats.verdict import AlternativeAnswer, Answer, ClaimAnswer, Outcome, ReasonKind
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
 from reproaudit.scorecard.choices import choices_of, joined, tried_of
@@ -54,9 +48,7 @@ from reproaudit.scorecard.lines import (
     other_readings,
 )
 from reproaudit.scorecard.rows import rows_of
-from reproaudit.scorecard.words import (
-    whose_of,
-)
+from reproaudit.scorecard.words import whose_of
 
 
 @dataclass(frozen=True)
@@ -259,7 +251,8 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         ours=" ".join(_ours(judged, cut, short=brevity >= Brevity.OURS)),
         documented=documented_in(judged.audit, judged.reviews),
         measured_by="" if judged.origin is None else judged.origin.who,
-        no_guess_varied=_has_guesses(judged) and not any(value.cells for value in judged.tried),
+        no_guess_varied=any(value.guess for value in judged.tried)
+        and not any(value.cells for value in judged.tried),
         fold=_fold(judged.texts),
     )
 
@@ -303,10 +296,6 @@ def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
     )
 
 
-def _has_guesses(judged: JudgedPaper) -> bool:
-    return any(value.guess for value in judged.tried)
-
-
 def scale_words(judged: JudgedPaper) -> str:
     """Return the scale of the records."""
     if judged.scale != "paper":
@@ -323,9 +312,9 @@ def scale_words(judged: JudgedPaper) -> str:
 
 def _runs_words(claims: Sequence[ClaimText]) -> str:
     counts = sorted({claim.base.n for claim in claims if claim.base.n})
-    runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else "".join(map(str, counts))
-    noun = "run" if runs == "1" else "runs"
-    return f"{runs} {noun} a claim" if runs else ""
+    if len(counts) > 1:
+        return f"{counts[0]} to {counts[-1]} runs a claim"
+    return "".join(f"{counted(count, 'run')} a claim" for count in counts)
 
 
 def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
@@ -337,24 +326,18 @@ def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
     return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
 
 
-_OTHERS: tuple[Whose, ...] = ("literature", "code", "derived")
-
-
 def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
-    found: dict[str, Counter[Outcome]] = {}
-    for text in texts:
-        whose = whose_of(text.claim)
-        found.setdefault(whose, Counter())[text.answer.outcome] += 1
-    others = sum((found.get(whose, Counter()) for whose in _OTHERS), Counter())
     return HeadCounts(
-        paper=_in_enum_order(found.get("paper", Counter())),
-        others=_in_enum_order(others),
-        questions=_in_enum_order(found.get("ours", Counter())),
+        paper=_ended_as(texts, "paper"),
+        others=_ended_as(texts, "literature", "code", "derived"),
+        questions=_ended_as(texts, "ours"),
     )
 
 
-def _in_enum_order(counts: Counter[Outcome]) -> dict[Outcome, int]:
-    return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
+    """How many claims of somebody have which outcome."""
+    found = Counter(text.answer.outcome for text in texts if whose_of(text.claim) in whose)
+    return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
 
 # --- the verdict ----------------------------------------------------------------------------------
@@ -437,10 +420,11 @@ def _elsewhere(claim: ClaimText) -> list[str]:
 
 def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> str:
     """What does not plainly hold: the only claim that depends in full, the rest counted."""
-    groups: dict[Outcome, list[ClaimText]] = {}
-    for outcome in _HOLDS:
-        if same := [claim for claim in others if claim.answer.outcome is outcome]:
-            groups[outcome] = same
+    groups = {
+        outcome: same
+        for outcome in _HOLDS
+        if (same := [claim for claim in others if claim.answer.outcome is outcome])
+    }
     named = ""
     for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
         if len(groups.get(outcome, ())) == 1 and not named:
@@ -476,7 +460,7 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
 
     Values that the paper itself states are two experiments, and no question.
     """
-    settings = dict(_settings(judged.audit))
+    settings = judged.audit.every_setting()
     told: set[str] = set()
     alone = {choice.setting for choice in judged.choices if not choice.also}
     for choice in judged.choices:
@@ -500,13 +484,6 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
             yield HeadQuestion(text=setting.ask)
 
 
-def _settings(audit: Audit) -> Iterator[tuple[str, Setting]]:
-    """Every setting by its name; `experiment.setting` for an experiment's own."""
-    yield from audit.settings.items()
-    for name, experiment in audit.experiments.items():
-        yield from ((f"{name}.{own}", setting) for own, setting in experiment.settings.items())
-
-
 def _states_both(setting: Setting) -> bool:
     sources = {setting.source, *(reading.source for reading in setting.readings)}
     return bool(setting.readings) and sources == {Source.PAPER}
@@ -520,24 +497,21 @@ def _question(choice: ChoiceRow) -> str:
 
 def _fold(texts: Sequence[ClaimText]) -> str:
     """How many claims stand apart, by whose they are and how they ended."""
-    names = {
-        "code": "claim of the code alone",
-        "derived": "claim that we derived",
-        "ours": "question of ours",
+    names: Mapping[Whose, tuple[str, str]] = {
+        "code": ("claim", "of the code alone"),
+        "derived": ("claim", "that we derived"),
+        "ours": ("question", "of ours"),
     }
     parts = []
-    for whose, noun in names.items():
-        same = [text for text in texts if whose_of(text.claim) == whose]
-        outcomes = Counter(text.answer.outcome for text in same)
+    for whose, (noun, which) in names.items():
+        outcomes = _ended_as(texts, whose)
         ended = [
             f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"
             for outcome, verbs in _HOLDS.items()
-            if outcomes[outcome]
+            if outcome in outcomes
         ]
-        first, _, rest = noun.partition(" ")
-        plural = f"{first}s {rest}".strip() if len(same) > 1 else noun
-        if same:
-            parts.append(f"{len(same)} {plural} ({listed(ended)})")
+        if ended:
+            parts.append(f"{counted(sum(outcomes.values()), noun)} {which} ({listed(ended)})")
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
@@ -584,7 +558,7 @@ def _changed_by_bounds(
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
     levels = {
-        f"at {text.symbol} = {listed([at_words(at) for at in _in_order(text.claim.grade.primary)])}"
+        f"at {text.symbol} = {listed([at_words(at) for at in _sorted(text.claim.grade.primary)])}"
         for text in judged.texts
         if text.claim.grade is not None and text.claim.grade.origin == "ours"
     }
@@ -609,5 +583,5 @@ def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
         yield f"left out {counted(left, 'claim')}"
 
 
-def _in_order(places: Sequence[Coordinate]) -> list[Coordinate]:
+def _sorted(places: Sequence[Coordinate]) -> list[Coordinate]:
     return sorted(places, key=lambda place: (isinstance(place, str), place))

@@ -9,7 +9,7 @@ from functools import cached_property
 from reproaudit.audit.arms import OWN
 from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.cell import SettingValue
-from reproaudit.checks import Form, Limit, Number, Provenance, Side, Void
+from reproaudit.checks import Form, Number, Provenance, Side, Void
 from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
@@ -80,35 +80,25 @@ def bound_of(estimate: Estimate, what: Number) -> str:
     limit = estimate.limit
     asked = what.bound
     if limit.side is Side.WITHIN:
+        if limit.relative and limit.at < 0.001:  # a factor would print as 1
+            return f"within {stated(100 * limit.at)} % of {stated(limit.target)}"
         if limit.relative:
-            return f"within {_either_way(limit.at)} of {stated(limit.target)}"
+            return f"within a factor of {stated(1 + limit.at)} of {stated(limit.target)}"
         if limit.target == 0:
             return f"{stated(limit.at)} either way"
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
-    if limit.margin is not None:
-        return _with_tolerance(limit, limit.margin)
-    fold = _AFTER[Form.FOLD] if what.form is Form.FOLD else ""
-    at = (
-        f"{stated(100 * limit.at)} %"
-        if _in_percent(estimate, what)
-        else f"{stated(limit.at)}{fold}"
-    )
+    if limit.margin is not None:  # on the one side that counts
+        larger = ("+", "times") if limit.side is Side.AT_MOST else ("−", "over")
+        margin = stated(limit.margin + limit.relative)
+        return f"{stated(limit.target)} {larger[limit.relative]} {margin}"
+    at = stated(limit.at)
+    if _in_percent(estimate, what):
+        at = f"{stated(100 * limit.at)} %"
+    elif what.form is Form.FOLD:
+        at += _AFTER[Form.FOLD]
     return f"{limit.side} {at}" if limit.side in (Side.BELOW, Side.ABOVE) else at
-
-
-def _with_tolerance(limit: Limit, margin: float) -> str:
-    """A number that is to be equalled, and the margin on the one side that counts."""
-    is_upper = limit.side is Side.AT_MOST
-    if limit.relative:
-        return f"{stated(limit.target)} {'times' if is_upper else 'over'} {stated(1 + margin)}"
-    return f"{stated(limit.target)} {'+' if is_upper else '−'} {stated(margin)}"
-
-
-def _either_way(margin: float) -> str:
-    """A margin that is a factor either way; below a thousandth a share, which prints the same."""
-    return f"{stated(100 * margin)} %" if margin < 0.001 else f"a factor of {stated(1 + margin)}"
 
 
 def typical_words(
@@ -128,11 +118,8 @@ def typical_words(
     called = called_of(what, noun)
     if estimate.mean is not None:
         mean, low, high = (apart(value, estimate.limit.at, 3) for value in estimate.mean)
-        some = (
-            f" of {of(len(estimate.values) - estimate.apart, len(estimate.values))}"
-            if estimate.apart
-            else ""
-        )
+        n = len(estimate.values)
+        some = f" of {of(n - estimate.apart, n)}" if estimate.apart else ""
         return f"{called} {mean} on average{some} [{low}, {high}]"
     if estimate.median is None or estimate.worst is None:
         return what.never.format(noun=noun)
@@ -216,15 +203,14 @@ _AFTER: Mapping[Form, str] = {Form.FACTOR: "", Form.FOLD: "-fold", Form.TIMES: "
 """What follows a factor."""
 
 
-def _at_limit(estimate: Estimate, value: float) -> str:
-    """'at least ' or 'at most ' before a run's number of which a limit alone is known."""
-    known = estimate.known(value)
-    return "" if known is None else f"{known} "
-
-
 def figure_words(estimate: Estimate, what: Number, value: float) -> str:
-    """Return a run's number in its form, with digits enough to differ from its bound."""
-    return f"{_at_limit(estimate, value)}{_in_form(estimate, what, value)}"
+    """Return a run's number in its form, with digits enough to differ from its bound.
+
+    Where a limit alone is known: at least 3.
+    """
+    known = estimate.known(value)
+    in_form = _in_form(estimate, what, value)
+    return in_form if known is None else f"{known} {in_form}"
 
 
 def _in_form(estimate: Estimate, what: Number, value: float) -> str:
@@ -388,19 +374,22 @@ def _sides_words(estimate: Estimate, joins: str) -> str:
     return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
-def _straddles(reason: Reason, context: Context) -> str:
-    base = context.answer.base
-    return straddling(context.estimate_of(reason), _apart_words(base))
+def _open(reason: Reason, context: Context) -> str:
+    return open_words(context.estimate_of(reason), _apart_words(context.answer.base))
 
 
-def straddling(estimate: Estimate, apart_runs: str = "") -> str:
-    """Return the range of the numbers that runs say yes and no by, and the runs that have none."""
+def open_words(estimate: Estimate, apart_runs: str = "") -> str:
+    """Return why a condition is open: groups alike, a mean about its bound, runs on both sides."""
+    if estimate.groups is not None:
+        own, others = estimate.groups
+        return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
+    if estimate.decision is Decision.OPEN:
+        return _open_mean(estimate)
     pairs = zip(estimate.values, estimate.holds, strict=True)
     decide = [value for value, holds in pairs if holds is not None]
     numbers = [value for value in decide if value is not None]
     none = len(decide) - len(numbers)
-    aside = f", {none} without a number" if none else ""
-    aside = f"{aside}{apart_runs}"
+    aside = f"{f', {none} without a number' if none else ''}{apart_runs}"
     if not numbers:
         return f"{estimate.holds.count(True)} runs meet {_bound_words(estimate)}{aside}"
     ends = (min(numbers), max(numbers))
@@ -415,24 +404,14 @@ def _range_words(estimate: Estimate, ends: tuple[float, float]) -> str:
     return f"{low} to {high} against {' to '.join(stated(bound) for bound in bounds)}"
 
 
-def _mean_open(reason: Reason, context: Context) -> str:
-    return open_mean(context.estimate_of(reason))
-
-
-def open_mean(estimate: Estimate) -> str:
-    """Return the interval of a mean, and the bound that lies in it."""
+def _open_mean(estimate: Estimate) -> str:
+    """The interval of a mean, and the bound that lies in it."""
     if len(estimate.values) < 2:
         return "one run has no mean with an interval"
     if estimate.mean is None:
         return "there is no geometric mean of numbers that are not all positive"
     said = _range_words(estimate, estimate.mean[1:])
     return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
-
-
-def _groups_open(reason: Reason, context: Context) -> str:
-    """How many runs of two groups have numbers that overlap."""
-    own, others = context.estimate_of(reason).groups or ((), ())
-    return f"the order of {len(own)} and {len(others)} runs does not tell the groups apart"
 
 
 def _out_of_reach(reason: Reason, context: Context) -> str:
@@ -442,18 +421,11 @@ def _out_of_reach(reason: Reason, context: Context) -> str:
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
-RELAXED: Mapping[Decision, str] = {
-    Decision.MET: "would pass",
-    Decision.OPEN: "would leave it open",
-    Decision.MISSED: "would not pass",
-}
-"""What a relaxed bound leads to."""
-
-
 def _near(reason: Reason, context: Context) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
-    leads = RELAXED[context.arm_of(reason).relaxed]
+    passes = context.arm_of(reason).relaxed is Decision.MET
+    leads = "would pass" if passes else "would leave it open"
     return f"{HANGS}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
@@ -544,9 +516,7 @@ def not_alike(alike: NotAlike, context: Context) -> str:
 
 
 def _let_pass(reason: Reason, context: Context) -> str:
-    if reason.alike is None:
-        raise ValueError("a reason that names nothing")
-    return f"not measured alike: {not_alike(reason.alike, context)}"
+    return f"not measured alike: {'' if reason.alike is None else not_alike(reason.alike, context)}"
 
 
 def _all_diverged(reason: Reason, context: Context) -> str:
@@ -567,18 +537,13 @@ def _unfinished(reason: Reason, context: Context) -> str:
 
 def _mean_alone(reason: Reason, context: Context) -> str:
     estimate = context.estimate_of(reason)
-    inside = of(sum(map(bool, estimate.holds)), len(estimate.holds))
-    no = [
-        value
-        for value, holds in zip(estimate.values, estimate.holds, strict=True)
-        if holds is False
-    ]
-    refuted = sum(value is not None and estimate.limit.met_by(value) for value in no)
-    if refuted:
+    n = len(estimate.holds)
+    pairs = zip(estimate.values, estimate.holds, strict=True)
+    no = [value for value, holds in pairs if value is not None and holds is False]
+    if refuted := sum(map(estimate.limit.met_by, no)):
         why = context.number_of(estimate).refuted
-        some = of(refuted, len(estimate.holds))
-        return f"the mean meets {_bound_words(estimate)}, but in {some} {why}"
-    return f"the mean lies inside the margin, but only {inside} runs do"
+        return f"the mean meets {_bound_words(estimate)}, but in {of(refuted, n)} {why}"
+    return f"the mean lies inside the margin, but only {of(estimate.holds.count(True), n)} runs do"
 
 
 _AT: Mapping[Answer, str] = {
@@ -599,10 +564,6 @@ def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bo
     said = ", ".join(f"{word} at {listed(places)}" for word, places in at.items())
     symbol = context.claim.grade.symbol if context.claim.grade else ""
     return said.replace(" at ", f" at {symbol} = ", 1)
-
-
-def _levels(_reason: Reason, context: Context) -> str:
-    return level_words(context, context.answer.grades)
 
 
 def _indirect(_reason: Reason, context: Context) -> str:
@@ -664,10 +625,10 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.NOT_ENDED: "training had not ended: what is judged still moves",
     ReasonKind.CONTROL_OPEN: _in_the_way,
     ReasonKind.MEAN_ALONE: _mean_alone,
-    ReasonKind.MEAN_OPEN: _mean_open,
-    ReasonKind.GROUPS_OPEN: _groups_open,
-    ReasonKind.LEVELS: _levels,
-    ReasonKind.STRADDLES: _straddles,
+    ReasonKind.MEAN_OPEN: _open,
+    ReasonKind.GROUPS_OPEN: _open,
+    ReasonKind.LEVELS: lambda _, context: level_words(context, context.answer.grades),
+    ReasonKind.STRADDLES: _open,
     ReasonKind.FEW_RUNS: _few_runs,
     ReasonKind.ALTERNATIVE_OPEN: _open_with,
     # why not surer

@@ -52,16 +52,10 @@ def subjects(audit: Audit) -> dict[str, dict[str, list[StrictModel]]]:
     for _, arm in (arm for claim in audit.claims for arm in claim.arms()):
         if not isinstance(arm, str):
             arms.setdefault(arm.name, []).append(arm)
-    own = {
-        f"{name}.{setting}": value
-        for name, experiment in audit.experiments.items()
-        for setting, value in experiment.settings.items()
-    }
-    settings = {**audit.settings, **own}
     return {
         "claim": {claim.id: [claim] for claim in audit.claims},
         "arm": arms,
-        "source": {name: [setting] for name, setting in settings.items()},
+        "source": {name: [setting] for name, setting in audit.every_setting().items()},
     }
 
 
