@@ -10,7 +10,7 @@ from typing import Any
 
 from reproaudit.audit.arms import Role, left_out_readings
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.checks import Void
+from reproaudit.checks import Limit, Void
 from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
@@ -27,12 +27,11 @@ from reproaudit.formats.verdict import (
     ReasonKind,
     Specificity,
     Status,
-    Varied,
     Verdict,
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import JudgedArm, answer_to_check, ask
+from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs
@@ -90,6 +89,7 @@ def judge_claim(
         id=claim.id,
         level=level,
         reasons=reasons,
+        other_bounds=_other_bounds(panel, judged, outcome, records, lower),
         cannot_fail=_cannot_fail(claim, judged.base, judged.controls),
         proxy=next(
             (run.proxy for run in shown.bundles.recorded(panel.base).values() if run.proxy), None
@@ -111,12 +111,12 @@ def _judged(
     shown = panel.under(panel.base)
     base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
     levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
-    left_out = left_out_readings(panel.bundles.audit, claim)
+    left_out = filter(panel.can_move, left_out_readings(panel.bundles.audit, claim))
     controls = shown.having(Role.CONTROL)
     return JudgedClaim(
         base=base,
         readings=tuple(readings),
-        left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
+        left_out=tuple(filter(None, map(varied_of, left_out))),
         grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.arm.valid),
         controls=shown.controls(),
         alternatives=_alternatives(panel, _own(stated).answer, records, lower),
@@ -156,6 +156,22 @@ def conclude(
         return Outcome.UNDECIDED
     lacks_support = _lacks_support(panel, stated, crashed or {})
     return outcome_of(answers, _own(stated).answer, credible, lacks_support=lacks_support)
+
+
+def _other_bounds(
+    panel: Panel, judged: JudgedClaim, outcome: Outcome, records: Records, lower: Records | None
+) -> tuple[Outcome, ...]:
+    """The other outcomes that follow with every bound of ours twice as wide, or half as wide."""
+    others = []
+    for change in (Limit.relaxed, Limit.tightened) if outcome not in _NOT_JUDGED else ():
+        there = panel.with_bounds(change)
+        stated = [there.reading(arm) for arm in there.stated]
+        alternatives = _alternatives(there, _own(stated).answer, records, lower)
+        others.append(conclude(there, replace(judged, alternatives=alternatives), stated))
+    return tuple(other for other in others if other is not outcome)
+
+
+_NOT_JUDGED = (Outcome.NOT_TESTED, Outcome.ERROR)
 
 
 def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
@@ -217,7 +233,8 @@ def _lacks_support(
             asked = ask(panel.under(arm).bundles, (check,), arm)
             if place in crashed:
                 asked = asked.supposing(crashed[place], (Status.CRASHED,))
-            if asked.relaxed is Decision.MISSED:
+            loosened = asked.decision if panel.bounds is Limit.tightened else asked.relaxed
+            if loosened is Decision.MISSED:
                 return True
     return False
 
