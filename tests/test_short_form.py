@@ -243,6 +243,9 @@ def test_what_is_ours_is_no_question_to_the_authors() -> None:
     setting = read(text).experiments["depth"].settings["components"]
     assert setting.ours
     assert (setting.source, setting.locator) == (Source.DERIVED, "A size of seconds.")
+    assert not read(SAXE).experiments["tree"].settings["u0"].readings[0].ours
+    text = SAXE.replace("also_stated: [{from: paper, at: 'F", "also_stated: [{from: ours, at: 'F")
+    assert read(text).experiments["tree"].settings["u0"].readings[0].ours
 
 
 def test_a_source_that_agrees_stands_beside_the_other() -> None:

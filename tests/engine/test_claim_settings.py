@@ -58,7 +58,7 @@ def test_no_other_value_is_run_of_what_a_claim_sets() -> None:
     assert [*left_out_readings(audit, audit.claims[0])] == []
     bare = audit_with({})
     assert len(alternatives_of(bare, bare.claims[0])) == 1
-    assert [*left_out_readings(bare, bare.claims[0])] == [("level", 0.03)]
+    assert [arm.varied for arm in left_out_readings(bare, bare.claims[0])] == [("level", 0.03)]
 
 
 def test_an_arm_of_another_experiment_takes_those_that_this_has() -> None:

@@ -104,7 +104,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["no"], {1: "unfinished"}, NOT_SUPPORTED, "guess not settled"),
         (["open"], {1: "yes"}, UNDECIDED, "straddles"),
         (["open", "yes"], {1: "no"}, SUPPORTED, "reading open"),  # the own one is open
-        (["open", "no"], {1: "yes"}, UNDECIDED, "reading open"),
+        (["open", "no"], {1: "yes"}, UNDECIDED, "straddles"),  # its own runs are shown
         (["ruled out", "ruled out"], {1: "yes"}, UNDECIDED, "all diverged"),  # under a guess
         # one that is unlikely
         (["yes"], {1: "yes", 2: "no"}, SUPPORTED, "guess otherwise"),
@@ -138,6 +138,61 @@ def test_a_reading_that_is_left_out_is_unfinished() -> None:
         assert not ask(audit).reasons
 
 
+@pytest.mark.parametrize(
+    ("there", "left_out"),
+    [
+        ([YES] * 15, False),
+        ([YES] * 14 + [YES * (1 + 2**-52)], True),  # another number, by the last bit
+        ([YES] * 14, True),  # a run of the claim's own has none beside it
+        ([YES] * 14 + ["failed"], True),
+        ([], True),
+    ],
+)
+def test_a_reading_that_moves_no_number_is_not_left_out(there: list[Any], left_out: bool) -> None:
+    """Runs under it show that: another claim of the experiment has them."""
+    for support in ([], [ours(0.05)]):
+        audit = one_claim(steps=read_as(20), readings=[], support=support)
+        answer = ask(audit, {"steps=20": there})
+        assert bool(answer.left_out) == left_out
+        assert [reason.kind for reason in answer.reasons] == ["reading left out"] * left_out
+
+
+def test_what_a_check_of_support_reads_can_move_too() -> None:
+    audit = one_claim(steps=read_as(20), readings=[], headline=[ours(measurement="loss")])
+    audit_too = one_claim(
+        steps=read_as(20), readings=[], headline=[ours(measurement="loss")], support=[ours()]
+    )
+    runs: dict[str, Any] = {"own": [[1.0, YES]] * 15, "stays": [[1.0, 0.8]] * 5}
+    runs["steps=20"] = [
+        Measurements(
+            scalars={"final": YES},
+            series={
+                "distance": Series(steps=(0, 5, 10), values=[1.0, 0.03, 0.03]),
+                "loss": Series(steps=(0, 10), values=[1.0, YES]),
+            },
+        )
+    ] * 15
+    runs["built"] = [[1.0, 0.001]] * 5
+    assert not ask(audit, runs).left_out
+    assert ask(audit_too, runs).left_out
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        (["open", "no"], "own"),  # what another's choice refutes is not this side's own
+        (["near", "no"], "own"),
+        (["open", "no", "yes"], "steps=10"),
+        (["near", "yes"], "steps=20"),
+        (["no", "yes"], "own"),
+        (["blind", "no"], "steps=20"),
+        (["ruled out", "no"], "steps=20"),
+    ],
+)
+def test_the_reading_that_is_shown_brings_the_outcome(stated: list[str], shown: str) -> None:
+    assert under(stated).base.name == shown
+
+
 def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
     audit = one_claim(steps=read_as(20, 10))
     answer = ask(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
@@ -148,6 +203,38 @@ def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
     assert [reading.varied and reading.varied.value for reading in answer.readings] == [40, 10]
     assert (answer.outcome, answer.controls[0].verdict) == (UNINFORMATIVE, "passes")
     assert ask(audit, {"own": []}).base.name == "own"
+
+
+# --- bounds of ours, twice and half as wide -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("own", "changes", "others"),
+    [
+        ([0.02] * 15, {}, ()),
+        ([0.06] * 15, {}, (NOT_SUPPORTED,)),
+        ([0.15] * 15, {}, (SUPPORTED, NOT_SUPPORTED)),
+        ([0.02] * 8 + [0.15] * 7, {}, (SUPPORTED,)),  # open answers, too
+        ([0.02] * 3 + [0.06] * 5 + [0.5] * 7, {}, (NOT_SUPPORTED,)),
+        ([0.5] * 15, {}, ()),
+        ([0.02] * 15, {"support": [ours(0.01)]}, (PARTLY,)),
+        ([0.06] * 15, {"headline": [{**aligns(0.1), "from": "paper"}]}, ()),
+    ],
+)
+def test_what_bounds_of_ours_would_change(
+    own: list[float], changes: Any, others: tuple[Outcome, ...]
+) -> None:
+    assert ask(one_claim(**changes), {"own": own}).other_bounds == others
+
+
+def test_a_bound_that_would_be_out_of_reach_would_change_the_answer() -> None:
+    """It takes no step of certainty."""
+    answer = ask(one_claim(), {"own": [0.06] * 15, "built": [0.08] * 5})
+    assert (answer.other_bounds, answer.reasons) == ((UNINFORMATIVE,), ())
+
+
+def test_a_control_passes_at_a_wider_bound_of_ours() -> None:
+    assert ask(one_claim(), {"stays": [0.15] * 5}).other_bounds == (UNINFORMATIVE,)
 
 
 # --- what else leaves a part, and crashes ---------------------------------------------------------

@@ -124,6 +124,13 @@ def test_two_experiments_of_the_paper_are_no_question() -> None:
     assert not card.head.questions
 
 
+def test_a_value_that_we_ask_is_said_to_be_ours_and_is_no_question() -> None:
+    asked = {**CODE, "source": "derived", "ours": True}
+    card = scorecard(one_claim(readings=["level"], audit=with_readings(asked)))
+    assert [choice.others for choice in card.head.choices] == [("0.5 (ours)",)]
+    assert not card.head.questions
+
+
 def test_an_excused_reading_is_no_question() -> None:
     excused = {**CODE, "value": 0.03, "excused": "It cannot matter."}
     card = scorecard(one_claim(readings=["level"], audit=with_readings(excused)))

@@ -111,12 +111,11 @@ def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     )
 
 
-def left_out_readings(audit: Audit, claim: Claim) -> Iterator[tuple[str, SettingValue]]:
-    """Yield each value that a source states and under which a claim is not to be judged."""
+def left_out_readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
+    """Yield the arm of each value that a source states and a claim is not to be judged under."""
     for name, setting in _varied_settings(audit, claim):
         if name not in claim.readings:
-            stated = (reading for reading in setting.readings if reading.excused is None)
-            yield from ((name, reading.value) for reading in stated)
+            yield from (_reading(claim, {name: reading}) for reading in readings_to_run(setting))
 
 
 def quantities_of(claim: Claim) -> Iterator[Quantity]:

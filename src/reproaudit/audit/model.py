@@ -218,6 +218,8 @@ class Reading(StrictModel):
     out, what it calls the value."""
     excused: Text | None = None
     """Why the difference cannot matter, so that it need not be run."""
+    ours: bool = False
+    """Whether nobody states it and we ask it, so that it is no question to the authors."""
 
 
 class Setting(StrictModel):

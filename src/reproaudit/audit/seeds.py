@@ -31,7 +31,7 @@ RUNS = CanonicalForm(
 
 READING = CanonicalForm(
     {"value": Part("value"), "together": Part("together", unless={})},
-    informs={"source", "who", "locator", "also_at", "quick", "words", "excused"},
+    informs={"source", "who", "locator", "also_at", "quick", "words", "excused", "ours"},
 )
 
 START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})

@@ -485,9 +485,12 @@ class ClaimAnswer(StrictModel):
     """How sure; null for what is not decided."""
     reasons: tuple[Reason, ...] = ()
     """Why not surer, each a step down; why there is no outcome, where there is none."""
+    other_bounds: tuple[Outcome, ...] = ()
+    """The other outcomes that follow with every bound of ours twice as wide, or half as wide; none
+    where both leave the conclusion as it is."""
     base: ReadingAnswer
-    """The headline's runs, at the primary coordinates together: the claim's own. Where those say
-    neither yes nor no, those of a stated reading that does."""
+    """The headline's runs, at the primary coordinates together: the claim's own. Where those leave
+    it open, those of a stated reading that brings the outcome."""
     cannot_fail: tuple[int, ...] = ()
     """The headline's conditions, by place, that no control misses."""
     proxy: str | None = None
@@ -503,7 +506,8 @@ class ClaimAnswer(StrictModel):
     readings: tuple[ReadingAnswer, ...] = ()
     """The headline under other values that a source states, equal in rank with the own ones."""
     left_out: tuple[Varied, ...] = ()
-    """Other values that a source states and the claim is not judged under: they are unfinished."""
+    """Other values that a source states and the claim is not judged under: they are unfinished,
+    unless runs under them show that they move no number that the claim reads."""
     controls: tuple[ControlAnswer, ...] = ()
     """The headline of each control."""
     ablations: tuple[AblationAnswer, ...] = ()

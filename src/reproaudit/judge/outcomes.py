@@ -9,7 +9,7 @@ from typing import Any
 
 from reproaudit.audit.arms import Role, left_out_readings
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.checks import Void
+from reproaudit.checks import Limit, Void
 from reproaudit.formats.verdict import (
     DECIDED,
     AblationAnswer,
@@ -26,12 +26,11 @@ from reproaudit.formats.verdict import (
     ReasonKind,
     Specificity,
     Status,
-    Varied,
     Verdict,
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import JudgedArm, answer_to_check, ask
+from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs
@@ -82,7 +81,13 @@ def judge_claim(
         level, reasons = certainty(panel, _concluded(judged, outcome=outcome), history)
     else:
         reasons = (next(_why_none(panel, judged, outcome)),)
-    return _concluded(judged, outcome=outcome, level=level, reasons=reasons)
+    return _concluded(
+        judged,
+        outcome=outcome,
+        level=level,
+        reasons=reasons,
+        other_bounds=_other_bounds(panel, judged, outcome, records, lower),
+    )
 
 
 def _concluded(judged: ClaimAnswer, **conclusion: Any) -> ClaimAnswer:
@@ -98,7 +103,7 @@ def _judged(
     shown = panel.under(panel.base)
     base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
     levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
-    left_out = left_out_readings(panel.bundles.audit, claim)
+    left_out = filter(panel.can_move, left_out_readings(panel.bundles.audit, claim))
     nulls = shown.having(Role.CONTROL)
     built = shown.having(Role.POSITIVE_CONTROL)
     controls = shown.controls()
@@ -113,7 +118,7 @@ def _judged(
         support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
         notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
         readings=tuple(readings),
-        left_out=tuple(Varied(setting=name, value=value) for name, value in left_out),
+        left_out=tuple(filter(None, map(varied_of, left_out))),
         controls=controls,
         ablations=tuple(
             _ablation(base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
@@ -153,6 +158,22 @@ def conclude(
         return Outcome.UNDECIDED
     lacks_support = _lacks_support(panel, stated, crashed or {})
     return outcome_of(answers, _own(stated).answer, credible, lacks_support=lacks_support)
+
+
+def _other_bounds(
+    panel: Panel, judged: ClaimAnswer, outcome: Outcome, records: Records, lower: Records | None
+) -> tuple[Outcome, ...]:
+    """The other outcomes that follow with every bound of ours twice as wide, or half as wide."""
+    others = []
+    for change in (Limit.relaxed, Limit.tightened) if outcome not in _NOT_JUDGED else ():
+        there = panel.with_bounds(change)
+        stated = [there.reading(arm) for arm in there.stated]
+        alternatives = _alternatives(there, _own(stated).answer, records, lower)
+        others.append(conclude(there, _concluded(judged, alternatives=alternatives), stated))
+    return tuple(other for other in others if other is not outcome)
+
+
+_NOT_JUDGED = (Outcome.NOT_TESTED, Outcome.ERROR)
 
 
 def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
@@ -214,7 +235,8 @@ def _lacks_support(
             asked = ask(panel.under(arm).bundles, (check,), arm)
             if place in crashed:
                 asked = asked.supposing(crashed[place], (Status.CRASHED,))
-            if asked.relaxed is Decision.MISSED:
+            loosened = asked.decision if panel.bounds is Limit.tightened else asked.relaxed
+            if loosened is Decision.MISSED:
                 return True
     return False
 

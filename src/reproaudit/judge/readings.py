@@ -2,7 +2,7 @@
 
 Example: a claim's own settings have the rate 0.1, another source states 0.01, and the width is a
 guess, 32 or 64. `Panel.of` has the own settings as its `base`. If their runs say neither yes nor no
-and those with 0.01 do, `telling` returns the panel whose base is 0.01: these runs are shown first.
+and those with 0.01 yes, `telling` returns the panel whose base is 0.01: these runs are shown first.
 `under` an arm with width 64 returns the panel in which controls and references have that width,
 too, where they ran with it; `reading` holds the arm against those.
 """
@@ -10,13 +10,13 @@ too, where they ran with it; `reading` holds the arm against those.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, Claim, TierName
-from reproaudit.checks import Censored, Provenance, Side
+from reproaudit.checks import Censored, Limit, Provenance, Side
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
@@ -62,13 +62,15 @@ class JudgedReading(JudgedArm):
 class Panel:
     """A claim before its records: its arms, and the arm whose runs are shown as the claim's own.
 
-    What was asked is kept, and shared with panels that have the same arms.
+    What was asked is kept, and shared with panels that have the same arms. `bounds` makes other
+    bounds of those of ours; None keeps them.
     """
 
     bundles: Bundles
     base: PlannedArm
     asked: dict[object, ArmAtLevel] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
+    bounds: Callable[[Limit], Limit] | None = None
 
     @classmethod
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
@@ -79,14 +81,21 @@ class Panel:
     def telling(self) -> Panel:
         """Return the panel with the reading that is shown as the claim's own.
 
-        These are its own settings if they say yes, no or mixed, or if no reading does; else the
-        first reading that does.
+        These are its own settings if they say yes, no or mixed, or if no reading brings the
+        outcome; else the first reading that does. A yes does, and a no only where the own settings
+        say nothing: what another side's choice refutes is not shown as this side's own.
         """
-        clear = (Answer.YES, Answer.NO, Answer.MIXED)
+        own = self.reading(self.base)
+        clear = {Answer.YES, Answer.MIXED}
+        if not own.n or own.answer in (Answer.NO, Answer.BLIND, Answer.RULED_OUT):
+            clear.add(Answer.NO)
         telling = (arm for arm in self.stated if self.reading(arm).answer in clear)
         ran = (arm for arm in self.stated if self.bundles.recorded(arm))
-        base = next(telling, None) or next(ran, self.base)
-        return Panel(self.bundles, base, self.asked, self.panels)
+        return replace(self, base=next(telling, None) or next(ran, self.base))
+
+    def with_bounds(self, change: Callable[[Limit], Limit]) -> Panel:
+        """Return the panel where bounds of ours are others, such as by `Limit.relaxed`."""
+        return replace(self, bounds=change)
 
     def under(self, arm: PlannedArm) -> Panel:
         """Return the panel whose other arms share a reading's or an alternative's settings.
@@ -99,7 +108,7 @@ class Panel:
             arms = {name: self._moved(other, arm) for name, other in self.bundles.arms.items()}
             asked = self.asked if arms == self.bundles.arms else {}
             self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
-        return self.panels[arm.name]
+        return replace(self.panels[arm.name], bounds=self.bounds)
 
     def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
         """An arm under the settings of a reading or an alternative, where it has run under them."""
@@ -143,9 +152,12 @@ class Panel:
 
     def at(self, arm: PlannedArm, coordinate: Coordinate | None) -> ArmAtLevel:
         """Put the headline to an arm, at a graded coordinate, once."""
-        key = arm.name, arm.varied, coordinate
-        if key not in self.asked:
+        key = arm.name, arm.varied, coordinate, self.bounds
+        if key not in self.asked and self.bounds is None:
             self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, coordinate)
+        if key not in self.asked and self.bounds is not None:
+            stated = replace(self, bounds=None).at(arm, coordinate)
+            self.asked[key] = stated.with_bounds(self.bounds)
         return self.asked[key]
 
     def headline(self, arm: PlannedArm) -> JudgedArm:
@@ -224,7 +236,7 @@ class Panel:
             return (Answer.OPEN if least.n else Answer.UNFINISHED), least.arm.name
         if own.decision is Decision.OPEN or self.diverges(own.runs):
             return Answer.OPEN, ""
-        if own.relaxed is not Decision.MISSED:
+        if self.bounds is None and own.relaxed is not Decision.MISSED:
             return Answer.NEAR, ""
         reach = self._unknown_reach(own, coordinate)
         return (Answer.OPEN if reach else Answer.NO), reach
@@ -266,6 +278,25 @@ class Panel:
         mostly = 2 * sum(no) > len(no)
         return mostly and bool(self.guesses or (all(no) and self.diverged_too))
 
+    def can_move(self, reading: PlannedArm) -> bool:
+        """Tell whether a reading can move a number that the claim's checks read of its own runs.
+
+        It cannot where each of these has a run with its seed under the reading, and all of its
+        numbers are the same, bit for bit. Of what did not run nothing is known.
+        """
+        pairs = ((self, self.bundles.arms[OWN]), (self.under(reading), reading))
+        own, other = (panel._every_number(arm) for panel, arm in pairs)
+        seeds = {run.seed for run in other.runs}
+        known = bool(own.estimates) and all(None not in e.values for e in own.estimates)
+        paired = known and all(run.seed in seeds for run in own.runs)
+        return not paired or _moves(own, other)
+
+    def _every_number(self, arm: PlannedArm) -> JudgedArm:
+        """What an arm's runs say of the headline and of what is also said."""
+        support = self.bundles.claim.support
+        said = [ask(self.bundles, support, arm)] if support else []
+        return JudgedArm((*self.headline(arm).levels, *said))
+
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer
     ) -> list[AlternativeAnswer]:
@@ -276,7 +307,7 @@ class Panel:
         arms = [arm for arm in alternatives_of(audit, bundles.claim) if bundles.recorded(arm)]
         if not arms:
             return []
-        panel = Panel(bundles, bundles.arms[OWN])
+        panel = Panel(bundles, bundles.arms[OWN], bounds=self.bounds)
         own = panel.reading(panel.base)
         answers = []
         for arm in arms:

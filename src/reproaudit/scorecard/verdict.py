@@ -458,7 +458,7 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
 def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
 
-    Values that the paper itself states are two experiments, and no question.
+    Values that the paper itself states are two experiments, and no question; nor is what we ask.
     """
     settings = judged.audit.every_setting()
     told: set[str] = set()
@@ -468,7 +468,7 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
         chosen = [settings[name] for name in names]
         text = (None if choice.also else chosen[0].ask) or _question(choice)
         asked = text in told or (choice.also and not alone.isdisjoint(names))
-        if asked or any(one.ours for one in chosen) or all(map(_states_both, chosen)):
+        if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
             continue
         told.add(text)
         evidence = [effect.text for effect in choice.effects]
@@ -484,9 +484,10 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
             yield HeadQuestion(text=setting.ask)
 
 
-def _states_both(setting: Setting) -> bool:
-    sources = {setting.source, *(reading.source for reading in setting.readings)}
-    return bool(setting.readings) and sources == {Source.PAPER}
+def _is_no_question(setting: Setting) -> bool:
+    """Whether the paper states every value that somebody states, or nobody states another."""
+    stated = [reading.source for reading in setting.readings if not reading.ours]
+    return bool(setting.readings) and (not stated or {setting.source, *stated} == {Source.PAPER})
 
 
 def _question(choice: ChoiceRow) -> str:
@@ -533,16 +534,18 @@ def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, short: bool) -> It
 def _changed_by_bounds(
     claims: Sequence[ClaimText], clauses: Mapping[str, str], *, short: bool
 ) -> str:
-    """Whose answers another bound of ours would change."""
+    """Whose answers another bound of ours would change, or that of one of their readings."""
     ours = [
         claim
         for claim in claims
-        if any(estimate.limit.origin is Provenance.OURS for estimate in claim.base.estimates)
+        for arm in (claim.base, *claim.answer.support)
+        if any(estimate.limit.origin is Provenance.OURS for estimate in arm.estimates)
     ]
     turned = [
         claim
         for claim in ours
-        if any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
+        if claim.answer.other_bounds
+        or any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
         or any(reading.answer is Answer.NEAR for reading in claim.answer.stated)
     ]
     if not ours:

@@ -61,7 +61,9 @@ def places_of(stated: Setting | Reading, value: SettingValue) -> str:
     """
     agreeing = stated.also_at if value == stated.value else ()
     also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
-    return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
+    own = "ours" if stated.ours and stated.source is Source.DERIVED else PLACES[stated.source]
+    others = [one.who or PLACES[one.source] for one in also]
+    return ", ".join(dict.fromkeys([stated.who or own, *others]))
 
 
 def with_places(values: Sequence[tuple[str, str]]) -> str:

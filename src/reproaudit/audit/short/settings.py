@@ -171,6 +171,8 @@ def _reading(entry: Node, name: str) -> Node:
     """Return what another source states of a setting, with what changes along."""
     values = entry.mapping_under("values")
     quick = entry.get("quick")
+    origin = entry.get("from")
+    ours = origin is not None and origin.data == "ours"
     together = {other: value for other, value in values.items() if other != name}
     return _known(
         entry,
@@ -182,6 +184,7 @@ def _reading(entry: Node, name: str) -> Node:
             "words": entry.get("words"),
             "excused": entry.get("cannot_matter"),
             "also_at": _agreeing(entry),
+            "ours": origin.holding(True) if ours and origin is not None else None,
         },
     )
 

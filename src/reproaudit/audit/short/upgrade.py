@@ -368,8 +368,10 @@ def _place(one: Statement | Reading) -> Data:
 
 
 def _reading(name: str, reading: Reading) -> Data:
+    ours = {"from": "ours"} if reading.ours and reading.source is Source.DERIVED else {}
     return {
         **_place(reading),
+        **ours,
         "values": _plain({name: reading.value, **reading.together}),
         "also_stated": _agreeing(reading.also_at),
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,

@@ -200,8 +200,8 @@ def effective_bends(s: AuditSettings, effective: Array, risk: Array) -> Array:
 
 
 def counts_of(s: AuditSettings) -> list[int]:
-    """Return how many columns each size has: N, or the 2 N of N pairs."""
-    return [(2 if s.count == "pairs" else 1) * round(ratio * s.n) for ratio in s.ratios]
+    """Return how many columns each size has, a cosine and a sine being two."""
+    return [round(ratio * s.n) for ratio in s.ratios]
 
 
 def curve_of(s: AuditSettings, seed: int, noises: tuple[float, ...]) -> Array:
