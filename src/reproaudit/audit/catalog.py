@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # what only finds papers starts without the models of an audi
     from reproaudit.audit.model import Audit
     from reproaudit.audit.review import Reviews
 
-PACKAGE = Path(__file__).parent.parent
+PACKAGE_FOLDER = Path(__file__).parent.parent
 
 SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """The form of a paper's short name."""
@@ -49,8 +49,8 @@ def skill_text() -> str:
 
 
 def _shipped(name: str) -> Path:
-    installed = PACKAGE / name
-    return installed if installed.is_dir() else PACKAGE.parent.parent / name
+    installed = PACKAGE_FOLDER / name
+    return installed if installed.is_dir() else PACKAGE_FOLDER.parent.parent / name
 
 
 def is_shipped(audit_file: Path) -> bool:
@@ -60,7 +60,7 @@ def is_shipped(audit_file: Path) -> bool:
 
 def is_installed(audit_file: Path) -> bool:
     """Tell whether an audit lies inside the installed package, not in a checkout or a folder."""
-    return same_place(audit_file.parent, PACKAGE / "audits")
+    return same_place(audit_file.parent, PACKAGE_FOLDER / "audits")
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def entry_of(audit_file: Path) -> Entry:
     run_file = audit_file.with_suffix(RUN_FILE)
     if not shipped and run_file.is_file():
         return Entry(slug, audit_file, Module(slug, run_file, importable=False))
-    place = (PACKAGE / "papers" if shipped else folder) / slug
+    place = (PACKAGE_FOLDER / "papers" if shipped else folder) / slug
     file = place if (place / "__init__.py").is_file() else place.with_name(f"{slug}.py")
     name = f"reproaudit.papers.{slug}" if shipped else slug
     return Entry(slug, audit_file, Module(name, file, shipped) if file.exists() else None)

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from reproaudit.audit.card import Card, read_card, with_checklist
-from reproaudit.audit.catalog import PACKAGE, SLUG, shipped_audits
+from reproaudit.audit.catalog import PACKAGE_FOLDER, SLUG, shipped_audits
 from reproaudit.audit.draft import Results, draft_audit, draft_claims, draft_module
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.schema import schema_text
@@ -77,7 +77,7 @@ def draft(
         remarks += more
         texts = {audit_file: draft_claims(slug, card, date.today(), claims, seen)}
     else:
-        modules = PACKAGE / "papers" if same_place(out, shipped_audits()) else out
+        modules = PACKAGE_FOLDER / "papers" if same_place(out, shipped_audits()) else out
         texts = {
             audit_file: draft_audit(slug, card, date.today()),
             modules / f"{slug}.py": draft_module(slug),

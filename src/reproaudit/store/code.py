@@ -19,7 +19,7 @@ from functools import cache, lru_cache
 from importlib import metadata
 from pathlib import Path
 
-from reproaudit.audit.catalog import PACKAGE, Module
+from reproaudit.audit.catalog import PACKAGE_FOLDER, Module
 from reproaudit.audit.sources import own_file, sources_of
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
@@ -75,7 +75,7 @@ def closure_of(module: Module) -> CodeClosure:
         files,
         tuple(sources.items()),
         None if module.importable else folder,
-        PACKAGE,
+        PACKAGE_FOLDER,
     )
     packages = {name.partition(".")[0] for name in imports}
     return CodeClosure(_digest(text), frozenset(packages - own - sys.stdlib_module_names - {""}))
@@ -90,7 +90,7 @@ def first_form(module: Module) -> str:
         return closure_of(module).digest
     folder = module.folder
     names = {file: file.relative_to(folder).as_posix() for file in files_of(module).files}
-    names |= {file: f"reproaudit/{file.relative_to(PACKAGE).as_posix()}" for file in _ours()}
+    names |= {file: f"reproaudit/{file.relative_to(PACKAGE_FOLDER).as_posix()}" for file in _ours()}
     texts = {name: _text(_bytes(file)) for file, name in names.items()}
     return _digest("".join(f"{name}\0{text}\0" for name, text in sorted(texts.items())))
 
@@ -100,8 +100,8 @@ def _digest(text: str) -> str:
 
 
 def _ours() -> list[Path]:
-    lab = PACKAGE / "lab"
-    return [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE / "records.py"]
+    lab = PACKAGE_FOLDER / "lab"
+    return [*lab.rglob("*.py"), *lab.rglob("*.pyi"), PACKAGE_FOLDER / "records.py"]
 
 
 def imports_torch(module: Module) -> bool:
