@@ -136,6 +136,19 @@ def test_the_command_prints_the_model_as_json_and_the_lines(
     assert capsys.readouterr().out.splitlines() == plan.lines
     assert plan.tier == "paper"
     assert "no control that must fail: pass8 and learns" in plan.lines
+    assert plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, runs as you decide"
+    assert (plan.cells, plan.claims[0].runs, plan.claims[0].arms[0].runs) == (None, None, None)
+    assert [need.yes for need in plan.claims[0].decides] == [5, 9, 12]
+
+
+def test_runs_from_elsewhere_are_planned_where_the_audit_says_how_many(tmp_path: Path) -> None:
+    file = tmp_path / "maxrl2026.yaml"
+    file.write_text(f"{SHORT.read_text()}runs: {{paper: 5}}\n")
+    plan = Workspace().plan(file)
+    assert (
+        plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, 5 runs of each of 3 arms"
+    )
+    assert [(claim.runs, claim.needed) for claim in plan.claims] == [(5, "5 of 5")] * 2
     assert "Nothing runs here: hand the runs to judge." in plan.lines
 
 

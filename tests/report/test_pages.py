@@ -72,7 +72,7 @@ SAID = [
     ("reaches", {"value": "distance", "grown_from": "distance@first", "at_least": 1}, 2,
      "distance grows by 2.0"),
     ("reaches", {"value": "final", "grown_from": "distance", "at_least": 1}, 2,
-     "final minus distance 2.0"),
+     "final minus distance: 2.0"),
     ("reaches", {"value": "final", "grown_from": {"measurement": "final", "arm": "vanilla"},
                  "at_least": 1}, 2, "final, as run minus vanilla: 2.0"),
     ("reaches", {"value": "final", "between": ["distance", "final"], "at_least": 1}, 2,

@@ -20,7 +20,7 @@ _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD, "part kept")
 _RATIO = Number("ratio", "{noun} {typical} {reference}{worst}", Form.TIMES, "ratio")
 _GROWN = Number("grown", "{noun} grows by {typical}{worst}", label="growth")
-_APART = Number("apart")
+_APART = replace(_GROWN, says="{noun} {typical}{worst}")
 _PLACE = Number(
     "place",
     "{noun} closes {typical} of the gap{reference}{worst}",
@@ -42,7 +42,7 @@ class Reaches(OneBound):
     that is asked for was reached before training, or at the first point of a log that begins late.
     """
 
-    made = (_END, _KEPT, _RATIO, _GROWN, _APART, _PLACE)
+    made = (_END, _KEPT, _RATIO, _GROWN, _PLACE)
 
     kind: Literal["reaches"]
     """The kind of check."""
@@ -119,7 +119,8 @@ class Reaches(OneBound):
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity or the difference, and what it is divided by or lies between."""
         if self.grown_from is not None and self._differs:
-            return pair_words((self.value, self.grown_from), "minus", names), ""
+            pair = pair_words((self.value, self.grown_from), "minus", names)
+            return f"{pair.removesuffix(':')}:", ""
         noun = self._noun(measurement, names)
         if self.relative_to is not None:
             return noun, noun_of(self.relative_to, names)

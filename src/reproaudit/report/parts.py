@@ -69,7 +69,8 @@ class CheckRows:
         """What is asked: the quantity, what the check makes of it, and the bound."""
         row = self.first
         number = NUMBERS.get(row.condition)
-        made = f" ({number.label})" if number and number.label else ""
+        is_said = row.noun.endswith(":")  # as of a difference, whose sides it names
+        made = f" ({number.label})" if number and number.label and not is_said else ""
         bound = f", {row.bound_words}" if row.bound_words else ""
         return f"{ROLES[row.role]}{row.noun.removesuffix(':')}{made}{bound}"
 

@@ -61,13 +61,13 @@ class PlannedBeside:
 
     Attributes:
         must: what it must do, or what it is for.
-        runs: how many times it runs.
+        runs: how many times it runs; None where whoever runs it decides.
     """
 
     name: str
     role: str
     must: str
-    runs: int
+    runs: int | None
 
 
 @dataclass(frozen=True)
@@ -109,27 +109,27 @@ class PlannedClaim:
     """A claim before its runs.
 
     Attributes:
-        runs: of its own arm.
+        runs: of its own arm; None where whoever runs it decides.
         needed: the runs that must say yes, in words.
         by: `count`, `all`, `mean` or `ranks`, joined if its checks differ.
-        decides: by count, for the usual numbers of runs and the planned one.
+        decides: by count, for the usual numbers of runs and the planned one, if there is one.
         arms: what must run beside.
         no_control: why no control must fail, where the audit says so.
         headroom: None where no record has a positive control.
-        cells: how many runs it rests on; claims share them.
+        cells: how many runs it rests on, which claims share; None where whoever runs it decides.
         core_minutes: what these took by the last records; None where none says.
     """
 
     claim: str
     experiment: str
-    runs: int
+    runs: int | None
     needed: str
     by: str
     decides: tuple[NeededYes, ...]
     arms: tuple[PlannedBeside, ...]
     no_control: str | None
     headroom: Headroom | None
-    cells: int
+    cells: int | None
     core_minutes: float | None
 
     @property
@@ -145,7 +145,7 @@ class Plan:
     Attributes:
         rule: the digest by which results name the rule that they were made under.
         rules: experiment -> the digest of its rule, from which its seeds follow.
-        cells: every run, each once.
+        cells: every run, each once; None where whoever runs them decides how many.
         core_hours: what they took by the last records; None where none says.
         measured: how many records say so.
         memory: the most bytes that a worker held in a run of this tier; None where none is noted.
@@ -157,7 +157,7 @@ class Plan:
     rule: str
     rules: Mapping[str, str]
     claims: tuple[PlannedClaim, ...]
-    cells: int
+    cells: int | None
     core_hours: float | None
     measured: int
     memory: int | None
@@ -173,7 +173,7 @@ class Plan:
         """The plan in words, for a logbook."""
         head = [
             f"plan of {self.slug} at the {self.tier} tier: {counted(len(self.claims), 'claim')}, "
-            f"{counted(self.cells, 'run')}",
+            f"{self._runs}",
             _usual(self.claims),
         ]
         letters = _lettered(self.claims)
@@ -183,8 +183,21 @@ class Plan:
         legend = _cut([*_legend(self.claims, letters)], room - min(len(table), room // 2))
         return [*head, *_cut(table, room - len(legend)), *legend, *end]
 
+    @property
+    def _runs(self) -> str:
+        """How many runs there are, and of runs from elsewhere of how many arms."""
+        if self.cells is None:
+            return "runs as you decide"
+        each = {number for c in self.claims for number in (c.runs, *(arm.runs for arm in c.arms))}
+        if self.runs_here or len(each) > 1:
+            return counted(self.cells, "run")
+        (runs,) = each
+        return f"{runs} runs of each of {counted(self.cells // (runs or 1), 'arm')}"
+
     def _cost(self) -> Iterator[str]:
         if not self.runs_here:
+            if self.cells is None:
+                yield "How many runs there are is yours to decide, now: five seeds or more."
             yield "Nothing runs here: hand the runs to judge."
             return
         cost = "No record of this tier says how long a run takes."
@@ -222,14 +235,15 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
     if not times.records and card is not None and card.tier == stored_tier(audit, tier):
         times = _Times.on_average(card.records)
     cells = cells_of_tier(audit, tier)
+    is_open = entry.code is None and not _states_runs(audit)
     seconds = times.seconds(cells)
     return Plan(
         slug=entry.slug,
         tier=tier,
         rule=whole_rule(audit, tier),
         rules=rules_of(audit, tier),
-        claims=tuple(_planned(audit, claim, tier, times, card) for claim in audit.claims),
-        cells=len(cells),
+        claims=tuple(_planned(audit, claim, tier, times, card, is_open) for claim in audit.claims),
+        cells=None if is_open else len(cells),
         core_hours=None if seconds is None else seconds / 3600,
         measured=times.records,
         memory=most_memory(store.root, entry.slug, stored_tier(audit, tier)),
@@ -237,11 +251,23 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
     )
 
 
+def _states_runs(audit: Audit) -> bool:
+    """Tell whether an audit says how many runs there are to be."""
+    own = (experiment.runs for experiment in audit.experiments.values())
+    return "runs" in audit.model_fields_set or any(runs is not None for runs in own)
+
+
 def _planned(
-    audit: Audit, claim: Claim, tier: TierName, times: _Times, card: Scorecard | None
+    audit: Audit,
+    claim: Claim,
+    tier: TierName,
+    times: _Times,
+    card: Scorecard | None,
+    is_open: bool,
 ) -> PlannedClaim:
+    """Return a claim before its runs; their numbers are None if they are open."""
     own, *beside = arms_of(audit, claim)
-    runs = runs_of(audit, claim, own, tier)
+    runs = None if is_open else runs_of(audit, claim, own, tier)
     cells = {cell.key: cell for arm in (own, *beside) for cell in _cells(audit, claim, arm, tier)}
     seconds = times.seconds([*cells.values()])
     return PlannedClaim(
@@ -250,16 +276,21 @@ def _planned(
         runs=runs,
         needed=_needed(claim, runs),
         by=" and ".join(dict.fromkeys(_decided_by(claim))),
-        decides=tuple(NeededYes(n, fewest_yes(claim, n)) for n in sorted({*USUAL_RUNS, runs})),
+        decides=tuple(
+            NeededYes(n, fewest_yes(claim, n)) for n in sorted({*USUAL_RUNS, runs or USUAL_RUNS[0]})
+        ),
         arms=tuple(
             PlannedBeside(
-                arm.name, arm.role.value, MUST[arm.role], runs_of(audit, claim, arm, tier)
+                name=arm.name,
+                role=arm.role.value,
+                must=MUST[arm.role],
+                runs=None if is_open else runs_of(audit, claim, arm, tier),
             )
             for arm in beside
         ),
         no_control=claim.no_control,
         headroom=_headroom(claim, card),
-        cells=len(cells),
+        cells=None if is_open else len(cells),
         core_minutes=None if seconds is None else seconds / 60,
     )
 
@@ -285,9 +316,11 @@ def _decided_by(claim: Claim) -> Iterator[str]:
             yield "mean" if check.by_mean else "count"
 
 
-def _needed(claim: Claim, runs: int) -> str:
-    """Return how many of the planned runs must say yes, in words."""
+def _needed(claim: Claim, runs: int | None) -> str:
+    """Return how many of the planned runs must say yes, in words; of open ones by what they do."""
     ways = [*dict.fromkeys(_decided_by(claim))]
+    if runs is None:
+        return " + ".join("all" if way == "all" else f"by {way}" for way in ways)
     yes = fewest_yes(claim, runs)
     count = f"{runs} are too few" if yes is None else f"{yes} of {runs}"
     words = {"mean": f"mean of {runs}", "ranks": f"ranks of {runs}", "count": count, "all": count}
