@@ -230,7 +230,7 @@ def test_neighbours_that_err_alike_have_no_period() -> None:
     twice = np.sin(4 * np.pi * np.arange(8) / 7)
     assert is_periodic(np.arange(8.0), twice)
     assert not is_periodic(np.arange(7.0), twice[:7])
-    # steps that differ by a tenth of their mean at most are even: of others neighbours may alternate
+    # where steps differ by a tenth of their mean at most, neighbours that alternate have no period
     for apart, periodic in ((4, False), (6, True)):
         steps = 100 * T100 + apart * (np.arange(100) % 4 == 1)
         assert is_periodic(steps, np.resize([1.0, -1.0], 100)) is periodic
