@@ -216,6 +216,27 @@ def test_noise_has_no_period_and_a_sine_has(uneven: bool) -> None:
         assert not is_periodic(steps, 0.3 * sine + noise(0, count))
 
 
+@pytest.mark.parametrize("count", [9, 12, 16])
+def test_a_period_is_told_at_1_per_cent(count: int) -> None:
+    """Two sines, of which one has the share of all power that noise has in a hundredth (Fisher)."""
+    frequencies = count // 2
+    least = 1 - (0.01 / frequencies) ** (1 / (frequencies - 1))
+    angle = 2 * np.pi * np.arange(count + 1)[:, None] / count * np.array([1, frequencies // 2 + 1])
+
+    def share(weight: float) -> float:
+        """That of the first sine, without what the autoregression explains."""
+        size = np.array([1.0, weight]) ** 2
+        turn = np.cos(angle[1])
+        alike = float(size @ turn / size.sum())
+        power = size * (1 - 2 * alike * turn + alike**2)
+        return float(power[0] / power.sum() - least)
+
+    weight = scipy.optimize.brentq(share, 1e-3, 9.0)
+    for by, periodic in ((0.999, True), (1.001, False)):
+        values = np.sin(angle) @ (1.0, by * weight)
+        assert is_periodic(np.arange(count + 1.0), values) is periodic
+
+
 def test_neighbours_that_err_alike_have_no_period() -> None:
     alike = 0
     for seed in range(100):
