@@ -357,6 +357,7 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     assert misfit_of(alternating)[:2] == (1.0, 40)
     alike = misfit_of(np.repeat([1.0, -1.0], 20))
     assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
+    assert misfit_of(np.linspace(-1, 1, 1000)).independent == pytest.approx(1000 * 0.01 / 1.99)
     assert misfit_of(alternating, 2.0) == Misfit(2.0, 40)
     # 2 (40 - 3) ln x > 5.99
     better = misfit_of(alternating)
@@ -736,7 +737,21 @@ FALLING = 2.0 * 0.9 ** np.arange(40)
         (0.0, FALLING[::-1], Start.ALIKE),  # it grows from 0
         (20.0, FALLING - 1.0 + 18.0 * 0.1 ** np.arange(40), Start.ALIKE),  # a decay that slows down
         (5.0, np.full(40, 2.0), Start.ALIKE),
-        (5.0, [2.0, 1.9], Start.ALIKE),  # too few to tell
+        (5.0, [2.0, 1.9, 1.8, 1.7], Start.ALIKE),  # too few to tell
+        (5.0, [2.0, 1.9, 1.8, 1.7, 1.6], Start.APART),
+        # all others turn by half of what they range over, or by less
+        (-3.0, [2.0, 1.5, 1.0, *[1.5] * 9], Start.ARTEFACT),
+        (-3.0, [2.0, 1.5, 1.0, *[1.51] * 9], Start.APART),
+        (-3.0, [2.0, 1.5, 1.0, *[1.8] * 9, 1.5, 1.5], Start.ARTEFACT),  # a median of three
+        (-3.0, [2.0, 1.5, 1.0, *[1.8] * 37, 1.5, 1.5], Start.APART),  # of four
+        # it goes on with a tenth of its first move, or with less
+        (20.0, [2.0, 0.19, *[1.0] * 9], Start.ALIKE),
+        (20.0, [2.0, 0.21, *[1.0] * 9], Start.APART),
+        # it lies farther from the others than they do from each other, or no farther
+        (3.1, [2.0, 2.0, 1.0, *[2.0] * 9], Start.APART),
+        (2.9, [2.0, 2.0, 1.0, *[2.0] * 9], Start.ALIKE),
+        (-0.1, [2.0, 2.0, 1.0, *[1.5] * 9], Start.ARTEFACT),
+        (0.1, [2.0, 2.0, 1.0, *[1.5] * 9], Start.ALIKE),
     ],
 )
 def test_how_the_first_observation_lies_to_all_others(
