@@ -219,11 +219,14 @@ def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | N
 @pytest.mark.parametrize(
     ("course", "ended"),
     [(T100 / 100, False), (-T100, False), (np.minimum(T100 / 70, 1), True), (0 * T100, True),
+     (T100 / 100 - 5, False), (np.minimum(T100 / 70, 1) + 0.1 * T100 / 70 - 5, True),
      (1 - np.exp(-T100 / 20), True), (T100**2, False), (np.minimum(T100, 75) + T100 / 5, True)],
 )  # fmt: skip
 def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
     for seen in (slice(None), slice(None, None, 10), [0, 1, 2, 5, 10, 20, 40, 70, 95, 100]):
-        assert has_ended(T100[seen].astype(int).tolist(), course[seen]) is ended
+        for first in (0, 900):
+            steps = first + T100[seen].astype(int)
+            assert has_ended(steps.tolist(), course[seen]) is ended
 
 
 @pytest.mark.parametrize(("until", "most"), [(82, 0.3), (88, 0.1), (94, 0.03), (96, 0.0)])
@@ -243,6 +246,8 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((0, 79, 100), (0.0, 0.9, 1.0), True),  # a tenth of the change, as it goes
         ((0, 79, 100), (0.0, 0.88, 1.0), False),
         ((0, 100), (0.0, 1.0), False),
+        (range(0, 101, 10), (*[0.0] * 8, 0.5, 1.0, 1.0), True),  # by two in the last tenth
+        (range(0, 101, 10), (*[0.0] * 8, 0.5, 0.9, 1.0), False),
         ((5,), (1.0,), True),
     ):
         assert has_ended(steps, np.array(course)) is ended
@@ -254,6 +259,7 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((0,) * 5 + (4,) * 5, (42.5, 40, 50), True),  # a fourth of the way from 0 to 4
         ((4,) * 5 + (0,) * 5, (47.5, 40, 50), True),
         ((1,) * 3 + (4,) * 7, (0, 0, 0), True),  # it begins at the level
+        ((1,) + (0,) * 4 + (4,) * 5, (0, 0, 0), True),
         ((0,) * 10, (90, 90, 90), False),
         ((0,) * 9 + (4,), (80, 80, 80), False),
         ((0,) * 8 + (4,) * 2, (72.5, 70, 80), True),
