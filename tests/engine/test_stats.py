@@ -192,6 +192,7 @@ def test_running_medians_are_of_three_or_five_and_of_what_there_is() -> None:
 def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
     assert [final_value(range(n), np.arange(float(n))) for n in (21, 11, 5)] == [19, 9.5, 4]
     assert final_value((0, 1, 2, 50, 100), np.arange(5.0)) == 4
+    assert final_value(range(100, 121), np.arange(21.0)) == 19
 
 
 @pytest.mark.parametrize(
@@ -200,6 +201,7 @@ def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
         ((0, 0, 0, 4, 4, 4, 4, 4, 4, 4), 22.5),
         ((4, 4, 4, 0, 0, 0, 0, 0, 0, 0), 27.5),
         ((0, 4, 4, 0, 0, 0, 0, 0, 4, 4), 72.5),  # the last crossing
+        ((-4, 0, 4, 4, 4, 4, 4, 4, 4, 4), 12.5),
         ((0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 90),  # the level itself is beyond
         ((0, 0, 0, 0, 0, 0, 0, 0, 4, 0.9), None),
         ((4, 4, 4, 0, 0, 0, 0, 0, 0, 4), None),
@@ -260,6 +262,8 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((4,) * 5 + (0,) * 5, (47.5, 40, 50), True),
         ((1,) * 3 + (4,) * 7, (0, 0, 0), True),  # it begins at the level
         ((1,) + (0,) * 4 + (4,) * 5, (0, 0, 0), True),
+        ((0,) + (4,) * 9, (2.5, 0, 10), True),
+        ((-4,) * 3 + (0,) + (4,) * 6, (32.5, 30, 40), True),
         ((0,) * 10, (90, 90, 90), False),
         ((0,) * 9 + (4,), (80, 80, 80), False),
         ((0,) * 8 + (4,) * 2, (72.5, 70, 80), True),
