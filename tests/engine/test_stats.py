@@ -386,8 +386,9 @@ def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio() -> None:
     assert (systematic.systematic, systematic.noise) == (True, 0.5)
     assert not Misfit(1.0, 1.0, 1.0, 1e9).systematic
     assert not Misfit(1.0, 1.0).systematic
-    assert not Misfit(1.0, 1.0, 0.0, 0.86).systematic  # 2 · log(10^6) for no noise
-    assert Misfit(1.0, 1.0, 0.0, 0.88).systematic
+    for size in (1.0, 100.0):
+        assert not Misfit(size, 1.0, 0.0, 0.86).systematic  # 2 · log(10^6) for no noise
+        assert Misfit(size, 1.0, 0.0, 0.88).systematic
     # the same of what another law leaves over beyond it
     for beyond in (5.99, MOST_LIKELY):
         more = 0.25 * math.expm1(beyond / 5.99 * math.log(4) / 1.01)
