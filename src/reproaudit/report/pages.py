@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from reproaudit.audit import documentation
-from reproaudit.formats.numbers import documented_words, listed
+from reproaudit.formats.numbers import documented_words, listed, maker_words
 from reproaudit.formats.outcomes import DOTS, look
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report import making, reviews
@@ -69,6 +69,7 @@ _HELPERS = (
     links,
     listed,
     look,
+    maker_words,
     meta,
     note_words,
     parts,
