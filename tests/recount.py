@@ -32,6 +32,7 @@ from reproaudit.formats.verdict import (
     Outcome,
     RunAnswer,
     Status,
+    Verdict,
 )
 from reproaudit.judge import Records
 from reproaudit.judge.arms import JudgedArm, answer_to_check
@@ -446,6 +447,9 @@ class Sheet:
         answer = self.answered[claim.id.partition(".")[2]]
         if planned.name == answer.base.name and answer.grades:
             return any(level.at == at and level.answer is Answer.BLIND for level in answer.grades)
+        controls = [each.name for each in answer.controls if each.verdict is Verdict.ITSELF]
+        if planned.name in controls:
+            return True
         arms = (*answer.stated, *answer.alternatives)
         return any(
             reading.name == planned.name and reading.answer is Answer.BLIND for reading in arms

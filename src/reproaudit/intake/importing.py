@@ -18,6 +18,7 @@ from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
+from reproaudit.formats.numbers import NOT_STATED
 from reproaudit.intake.labels import (
     asked_of,
     is_named,
@@ -295,9 +296,9 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
     names = ", ".join(path.name or str(path.resolve().name) for path in logs)
     youngest = max(file.stat().st_mtime for run in runs for file in run.files)
     return Origin(
-        who=mapping.who or "not stated",
+        who=mapping.who or NOT_STATED,
         source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
-        framework=mapping.framework or f"not stated; logged by {loggers}",
+        framework=mapping.framework or f"{NOT_STATED}; logged by {loggers}",
         made=mapping.date or datetime.fromtimestamp(youngest, UTC).date(),
     )
 

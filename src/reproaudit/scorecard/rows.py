@@ -356,8 +356,13 @@ def _stands_alone(claim: ClaimText, arm: ArmAnswer) -> bool:
 
 
 def _is_blind(put: _Put) -> bool:
-    """Whether a check decides, and a control or what has to succeed makes it tell nothing."""
+    """Whether a check decides, and tells nothing.
+
+    A control or what has to succeed may make it so, or that it compares a control with itself.
+    """
     arm = put.arm
+    if isinstance(arm, ControlAnswer) and arm.verdict is Verdict.ITSELF:
+        return True
     decides = put.role is RowRole.DECIDES
     return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
 
@@ -444,6 +449,8 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
     """A row that tells nothing, with what makes it blind: a control, or what has to succeed."""
     if row.decision is not RowDecision.TELLS_NOTHING:
         return row
+    if row.answer == Verdict.ITSELF:
+        return row.model_copy(update={"why": "its runs are those that it is compared with"})
     arms = _arms_by(claim)
     by = arms.get((row.arm, row.at if claim.answer.grades else None)) or arms.get((row.arm, None))
     there = [
