@@ -132,6 +132,8 @@ def test_adoptions_follow_each_other(folder: Path) -> None:
         assert command(folder, "adopt", "mini")["same"] == PAIRS
     assert measured_anew(folder) == 0
     assert len(adoptions(folder).lines) == 3
+    again = f"in {PAIRS} of {len(records(folder))} cells"
+    assert again in said_of(command(folder, "report", "mini")), "the last code's cells alone"
     shutil.copy(MODULE, folder / "audits" / "mini.py")
     assert command(folder, "adopt", "mini")["old"] is None, "the first code counts like the last"
 
