@@ -23,12 +23,7 @@ from reproaudit.formats.verdict import (
     Varied,
     first_contrast,
 )
-from reproaudit.scorecard.words import (
-    Context,
-    places_of,
-    with_places,
-    words,
-)
+from reproaudit.scorecard.words import Context, places_of, with_places, words
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,13 +173,11 @@ class ClaimText(Context):
 
     def stated_value(self, reading: ArmAnswer) -> str:
         """Return a stated value with the places that state it: 20 pairs (code, card)."""
-        varied = self._varied(reading)
-        if varied is None:
-            return "the settings as run"
-        pairs = [(self._value_words(reading, one), one) for one in varied.every]
-        return with_places(
-            [(words, places_of(self._stated(reading, one), one.value)) for words, one in pairs]
-        )
+        pairs = [
+            (self._value_words(reading, one), places_of(self._stated(reading, one), one.value))
+            for one in self._varied(reading)
+        ]
+        return with_places(pairs) if pairs else "the settings as run"
 
     def _stated(self, reading: ArmAnswer, one: Varied) -> Setting | Reading:
         """What states a reading's value of one setting."""
@@ -197,25 +190,18 @@ class ClaimText(Context):
 
         The paper has no name of its own: the paper's.
         """
-        varied = self._varied(reading)
-        every = () if varied is None else varied.every
-        stated = [self._stated(reading, one) for one in every]
+        stated = [self._stated(reading, one) for one in self._varied(reading)]
         sides = {one.who or ("the paper" if one.source is Source.PAPER else "") for one in stated}
         return f"{sides.pop()}'s" if len(sides) == 1 and "" not in sides else ""
 
     def named_settings(self, reading: ArmAnswer) -> str:
         """Return what a page calls the settings that a reading varies."""
-        varied = self._varied(reading)
-        return listed(
-            [self.setting(one.setting) for one in (() if varied is None else varied.every)]
-        )
+        return listed([self.setting(one.setting) for one in self._varied(reading)])
 
     def varied_words(self, reading: ArmAnswer) -> str:
         """Return the value that a reading has of what readings vary, as a page calls it."""
-        varied = self._varied(reading)
-        if varied is None:
-            return "the settings as run"
-        return listed([self._value_words(reading, one) for one in varied.every])
+        words = [self._value_words(reading, one) for one in self._varied(reading)]
+        return listed(words) or "the settings as run"
 
     def _value_words(self, reading: ArmAnswer, one: Varied) -> str:
         setting = self.audit.settings_of(self.claim.experiment)[one.setting]
@@ -224,21 +210,23 @@ class ClaimText(Context):
         alone = Varied(setting=one.setting, value=one.value)
         return words or self.namer.varied(self.claim.experiment, alone)
 
-    def _varied(self, reading: ArmAnswer) -> Varied | None:
+    def _varied(self, reading: ArmAnswer) -> Sequence[Varied]:
         """What a reading varies; of the own runs, what the other side of the claim does.
 
         Without such a side, what the first other reading does.
         """
         if reading.varied is not None:
-            return reading.varied
+            return reading.varied.every
         sides = [side for side in self.answer.sides or () if side.role is Role.READING]
         others = [other.varied for other in (*sides, *self.answer.readings)]
         other = next(filter(None, others), None)
         if other is None:
-            return None
+            return ()
         settings = self.audit.settings_of(self.claim.experiment)
-        values = {one.setting: settings[one.setting].at(self.tier) for one in other.every}
-        return Varied.at_once(values)
+        return [
+            Varied(setting=one.setting, value=settings[one.setting].at(self.tier))
+            for one in other.every
+        ]
 
 
 def texts_of(audit: Audit, claims: Sequence[ClaimAnswer], tier: TierName) -> tuple[ClaimText, ...]:
