@@ -8,10 +8,11 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.arms import OWN, Role, arms_of
-from reproaudit.audit.model import Audit, Reading, Setting, Source, TierName
+from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.audit.plan import batch_of
-from reproaudit.checks import Kind
+from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Quantity, placement
+from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import at_words, listed, number
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
@@ -23,12 +24,50 @@ from reproaudit.formats.verdict import (
     Varied,
     first_contrast,
 )
-from reproaudit.scorecard.words import Context, places_of, with_places, words
+from reproaudit.scorecard.words import places_of, with_places, words
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimText(Context):
-    """A claim with its answer, and the words that pages have of all that it says."""
+class ClaimText:
+    """A claim of an audit with its answer, and what a page calls the things in it."""
+
+    audit: Audit
+    claim: Claim
+    answer: ClaimAnswer
+    tier: TierName
+
+    @cached_property
+    def namer(self) -> Namer:
+        """The audit's names."""
+        return Namer(self.audit)
+
+    def setting(self, name: str) -> str:
+        """Return what a page calls a setting."""
+        return self.namer.setting(self.claim.experiment, name)
+
+    def arm(self, answer: ArmAnswer) -> str:
+        """Return what a page calls an arm."""
+        if answer.varied is None:
+            return self.namer.arm(answer.name)
+        return self.namer.varied(self.claim.experiment, answer.varied)
+
+    def noun(self, measurement: str) -> str:
+        """Return what a page calls a measurement."""
+        return self.namer.noun(self.claim.experiment, measurement)
+
+    def number_of(self, estimate: Estimate) -> Number:
+        """Return which of its kind's numbers a condition of the headline is on."""
+        return estimate.number_of(self.claim.headline[estimate.check])
+
+    def arm_of(self, reason: Reason) -> ArmAnswer:
+        """Return the arm that a reason is about; the claim's own runs if it names none."""
+        if not reason.arm:
+            return self.answer.base
+        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
+
+    def estimate_of(self, reason: Reason) -> Estimate:
+        """Return the condition that a reason is about."""
+        return self.answer.base.estimates[reason.place]
 
     @property
     def name(self) -> str:

@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.documentation import documentation_of
-from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
+from reproaudit.audit.model import Audit, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
 from reproaudit.declarations import Coordinate
@@ -76,25 +75,6 @@ class JudgedPaper:
     def own(self) -> list[ClaimText]:
         """The paper's own claims."""
         return [text for text in self.texts if whose_of(text.claim) == "paper"]
-
-    @property
-    def scale(self) -> TierName:
-        """The tier without a salt."""
-        return known_tier(self.tier.partition("-")[0])
-
-    @property
-    def answers_digest(self) -> str:
-        """The hash by which a note knows its own answers."""
-        answers = [text.answer for text in self.texts]
-        return answers_digest(self.audit, self.tier, answers, self.origin)
-
-    @cached_property
-    def by_claim(self) -> Mapping[str, list[Row]]:
-        """The rows of each claim, by its id."""
-        found: dict[str, list[Row]] = {text.answer.id: [] for text in self.texts}
-        for row in self.rows:
-            found[row.claim].append(row)
-        return found
 
 
 def words_of(
@@ -224,10 +204,12 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     stand_in = _stand_in(judged.texts)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
-    lines = [
-        line_of(text, judged.by_claim[text.answer.id], most, stand_in)
-        for text in in_order(judged.texts)
-    ]
+    rows: dict[str, list[Row]] = {text.answer.id: [] for text in judged.texts}
+    for row in judged.rows:
+        rows[row.claim].append(row)
+    lines = [line_of(text, rows[text.answer.id], most, stand_in) for text in in_order(judged.texts)]
+    answers = [text.answer for text in judged.texts]
+    digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     cut = clauses_of(judged.texts) if brevity >= Brevity.CLAUSES else {}
@@ -242,7 +224,7 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         read=listed(paper.read),
         not_read=listed(paper.not_read),
         verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),
-        note=note_of(judged.reviews, judged.answers_digest),
+        note=note_of(judged.reviews, digest),
         counts=_counts(judged.texts),
         claims=tuple(lines),
         choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
@@ -305,8 +287,9 @@ def scale_words(judged: JudgedPaper) -> str:
         return "our largest scale"
     if judged.tier == "paper":
         return "the paper's own scale"
-    if judged.scale == "paper":
-        return f"the paper's own scale, seeds drawn with '{judged.tier.partition('-')[2]}'"
+    tier, _, salt = judged.tier.partition("-")
+    if tier == "paper":
+        return f"the paper's own scale, seeds drawn with '{salt}'"
     return "reduced scale" if judged.tier == "quick" else "smoke: nothing is judged"
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
+from reproaudit.audit.model import Claim, Reading, Setting, Source
 from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Number, Provenance, Side, Void
-from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
     at_words,
@@ -26,7 +24,6 @@ from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
-    ClaimAnswer,
     Estimate,
     NotAlike,
     ReadingAnswer,
@@ -36,6 +33,9 @@ from reproaudit.formats.verdict import (
     Unlike,
 )
 from reproaudit.stats.binomial import Decision
+
+if TYPE_CHECKING:
+    from reproaudit.scorecard.claims import ClaimText
 
 PLACES: Mapping[Source, str] = {
     Source.PAPER: "paper",
@@ -257,49 +257,6 @@ def count_words(arm: ArmAnswer) -> str:
 # --- reasons ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Context:
-    """A claim of an audit with its answer, and what a page calls the things in it."""
-
-    audit: Audit
-    claim: Claim
-    answer: ClaimAnswer
-    tier: TierName
-
-    @cached_property
-    def namer(self) -> Namer:
-        """The audit's names."""
-        return Namer(self.audit)
-
-    def setting(self, name: str) -> str:
-        """Return what a page calls a setting."""
-        return self.namer.setting(self.claim.experiment, name)
-
-    def arm(self, answer: ArmAnswer) -> str:
-        """Return what a page calls an arm."""
-        if answer.varied is None:
-            return self.namer.arm(answer.name)
-        return self.namer.varied(self.claim.experiment, answer.varied)
-
-    def noun(self, measurement: str) -> str:
-        """Return what a page calls a measurement."""
-        return self.namer.noun(self.claim.experiment, measurement)
-
-    def number_of(self, estimate: Estimate) -> Number:
-        """Return which of its kind's numbers a condition of the headline is on."""
-        return estimate.number_of(self.claim.headline[estimate.check])
-
-    def arm_of(self, reason: Reason) -> ArmAnswer:
-        """Return the arm that a reason is about; the claim's own runs if it names none."""
-        if not reason.arm:
-            return self.answer.base
-        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
-
-    def estimate_of(self, reason: Reason) -> Estimate:
-        """Return the condition that a reason is about."""
-        return self.answer.base.estimates[reason.place]
-
-
 HANGS = "hangs on our bound"
 """What is said of an answer that a relaxed bound of ours would change, however far it lies."""
 
@@ -325,7 +282,7 @@ WITHOUT: Mapping[Specificity, str] = {
 """What is left of a claim without a part of the mechanism."""
 
 
-def words(reason: Reason, context: Context) -> str:
+def words(reason: Reason, context: ClaimText) -> str:
     """Return a reason as a page says it; a KeyError for a kind that has no words."""
     said = _WORDS[reason.kind]
     if not isinstance(said, str):
@@ -344,13 +301,13 @@ def words(reason: Reason, context: Context) -> str:
     )
 
 
-def _no_control(_reason: Reason, context: Context) -> str:
+def _no_control(_reason: Reason, context: ClaimText) -> str:
     claim = context.claim
     lacking = "none was run" if claim.nulls else "none is named"
     return f"no control: {claim.no_control or lacking}"
 
 
-def _few_runs(_reason: Reason, context: Context) -> str:
+def _few_runs(_reason: Reason, context: ClaimText) -> str:
     base = context.answer.base
     return f"{of(base.diverged, base.n)} diverged" if base.diverged else "too few runs to tell"
 
@@ -373,7 +330,7 @@ def _sides_words(estimate: Estimate, joins: str) -> str:
     return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
-def _open(reason: Reason, context: Context) -> str:
+def _open(reason: Reason, context: ClaimText) -> str:
     return open_words(context.estimate_of(reason), _apart_words(context.answer.base))
 
 
@@ -413,14 +370,14 @@ def _open_mean(estimate: Estimate) -> str:
     return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
 
 
-def _out_of_reach(reason: Reason, context: Context) -> str:
+def _out_of_reach(reason: Reason, context: ClaimText) -> str:
     estimate = context.arm_of(reason).estimates[reason.place]
     noun = context.namer.noun(context.claim.experiment, estimate.measurement)
     bound = stated(estimate.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
-def _near(reason: Reason, context: Context) -> str:
+def _near(reason: Reason, context: ClaimText) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
     passes = context.arm_of(reason).relaxed is Decision.MET
@@ -463,7 +420,7 @@ _VOIDS: Mapping[Void, str] = {
 }
 
 
-def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
+def void_words(void: Void, about: str, runs: str, number: float | None, context: ClaimText) -> str:
     """Return why runs are void, as a page says it."""
     arms = (Void.REFERENCE_DIVERGED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
     name = context.namer.arm if void in arms else context.noun
@@ -477,7 +434,7 @@ def void_words(void: Void, about: str, runs: str, number: float | None, context:
     )
 
 
-def _voids(reason: Reason, context: Context) -> str:
+def _voids(reason: Reason, context: ClaimText) -> str:
     if reason.void is None:
         return "runs say neither yes nor no"
     runs = of(reason.runs, context.arm_of(reason).n)
@@ -499,7 +456,7 @@ _NOT_ALIKE: Mapping[Unlike, str] = {
 }
 
 
-def not_alike(alike: NotAlike, context: Context) -> str:
+def not_alike(alike: NotAlike, context: ClaimText) -> str:
     """Return what was not measured alike, as a page says it."""
     own = "the claim's runs"
     arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
@@ -508,11 +465,11 @@ def not_alike(alike: NotAlike, context: Context) -> str:
     return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends, step=step)
 
 
-def _let_pass(reason: Reason, context: Context) -> str:
+def _let_pass(reason: Reason, context: ClaimText) -> str:
     return f"not measured alike: {'' if reason.alike is None else not_alike(reason.alike, context)}"
 
 
-def _all_diverged(reason: Reason, context: Context) -> str:
+def _all_diverged(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
     too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
@@ -521,14 +478,14 @@ def _all_diverged(reason: Reason, context: Context) -> str:
     return said + (guessed if reason.settings else "")
 
 
-def _unfinished(reason: Reason, context: Context) -> str:
+def _unfinished(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
     return f"{context.arm(arm)} lacks {counted(reason.runs, 'run')}"
 
 
-def _mean_alone(reason: Reason, context: Context) -> str:
+def _mean_alone(reason: Reason, context: ClaimText) -> str:
     estimate = context.estimate_of(reason)
     n = len(estimate.holds)
     pairs = zip(estimate.values, estimate.holds, strict=True)
@@ -547,7 +504,9 @@ _AT: Mapping[Answer, str] = {
 }
 
 
-def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bool = False) -> str:
+def level_words(
+    context: ClaimText, grades: Sequence[ReadingAnswer], *, counts: bool = False
+) -> str:
     """Return coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
     at: dict[str, list[str]] = {}
     for grade in grades:
@@ -559,25 +518,25 @@ def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bo
     return said.replace(" at ", f" at {symbol} = ", 1)
 
 
-def _indirect(_reason: Reason, context: Context) -> str:
+def _indirect(_reason: Reason, context: ClaimText) -> str:
     if context.claim.wording == "recalled":
         return "wording from memory"
     return f"a stand-in for {next(filter(None, (c.stands_for for c in context.claim.headline)))}"
 
 
-def _not_settled(reason: Reason, context: Context) -> str:
+def _not_settled(reason: Reason, context: ClaimText) -> str:
     if len(reason.settings) > 1:
         return f"{len(reason.settings)} guesses not settled"
     return f"not settled: {context.setting(reason.settings[0])}"
 
 
-def _agree(reason: Reason, context: Context) -> str:
+def _agree(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     said = f"{of(arm.n - reason.runs, arm.n)} agree" if reason.runs else f"{arm.n} runs are few"
     return said if arm is context.answer.base else f"{said} with {context.arm(arm)}"
 
 
-def _open_with(reason: Reason, context: Context) -> str:
+def _open_with(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
@@ -587,7 +546,7 @@ def _open_with(reason: Reason, context: Context) -> str:
     return f"{how} {where}, {count_words(arm)}"
 
 
-def _in_the_way(reason: Reason, context: Context) -> str:
+def _in_the_way(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     control = f"the control ({context.arm(arm)})"
     if not arm.n:
@@ -595,12 +554,12 @@ def _in_the_way(reason: Reason, context: Context) -> str:
     return f"{control} does not clearly fail: {count_words(arm)}"
 
 
-def _left_out(reason: Reason, context: Context) -> str:
+def _left_out(reason: Reason, context: ClaimText) -> str:
     of_arm = f" of {context.namer.arm(reason.arm)}" if reason.arm else ""
     return f"left out{of_arm}: {reason.what}"
 
 
-_WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
+_WORDS: Mapping[ReasonKind, str | Callable[[Reason, ClaimText], str]] = {
     # why there is no outcome
     ReasonKind.CRASHED: "{runs} crashed, and the answer hangs on them",
     ReasonKind.SMOKE: "the smoke tier judges nothing",
