@@ -21,17 +21,14 @@ from reproaudit.formats.verdict import (
     Outcome,
     ReadingAnswer,
 )
-from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
     HANGS,
-    PLACES,
     answering_runs,
     called_of,
     figure_of,
     figure_words,
-    places_of,
     typical_words,
-    with_places,
 )
 from reproaudit.stats.binomial import Decision
 

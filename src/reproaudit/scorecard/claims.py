@@ -10,6 +10,7 @@ from statistics import median
 from reproaudit.audit.arms import OWN, Role, arms_of
 from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.audit.plan import batch_of
+from reproaudit.cell import SettingValue
 from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Quantity, placement
 from reproaudit.formats.names import Namer
@@ -24,7 +25,40 @@ from reproaudit.formats.verdict import (
     Varied,
     first_contrast,
 )
-from reproaudit.scorecard.words import places_of, with_places, words
+
+PLACES: Mapping[Source, str] = {
+    Source.PAPER: "paper",
+    Source.CARD: "card",
+    Source.AUTHORS_CODE: "code",
+    Source.REVIEWS: "reviews",
+    Source.REPRODUCTION: "the literature",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "our guess",
+}
+"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
+
+
+def places_of(stated: Setting | Reading, value: SettingValue) -> str:
+    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
+
+    What agrees with another value than the setting's own is listed where it has a name.
+
+    Args:
+        stated: a setting, or another stated value of one.
+        value: the value as run; sources that agree are named where it is the one that they state.
+    """
+    agreeing = stated.also_at if value == stated.value else ()
+    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
+    return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
+
+
+def with_places(values: Sequence[tuple[str, str]]) -> str:
+    """Return values in words, each with who states it; of several that one states, once."""
+    places = dict.fromkeys(place for _, place in values)
+    if len(places) == 1:
+        return f"{listed([words for words, _ in values])} ({''.join(places)})"
+    return listed([f"{words} ({place})" for words, place in values])
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +117,6 @@ class ClaimText:
     def symbol(self) -> str:
         """What a coordinate is called; '' of a claim without."""
         return self.claim.grade.symbol if self.claim.grade is not None else ""
-
-    def why(self, reason: Reason) -> str:
-        """Return a reason as a page says it."""
-        return words(reason, self)
 
     @property
     def elsewhere(self) -> str:

@@ -29,6 +29,7 @@ from reproaudit.scorecard.words import (
     level_words,
     typical_words,
     whose_of,
+    words,
 )
 from reproaudit.stats.binomial import Decision
 
@@ -256,7 +257,7 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [f"{HANGS}, {form}" for form in _against(claim, base.estimates[first.place])]
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
-    why = claim.why(first)
+    why = words(first, claim)
     if not base.n:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Claim, Reading, Setting, Source
-from reproaudit.cell import SettingValue
+from reproaudit.audit.model import Claim
 from reproaudit.checks import Form, Number, Provenance, Side, Void
 from reproaudit.formats.numbers import (
     apart,
@@ -32,45 +30,8 @@ from reproaudit.formats.verdict import (
     Specificity,
     Unlike,
 )
+from reproaudit.scorecard.claims import ClaimText
 from reproaudit.stats.binomial import Decision
-
-if TYPE_CHECKING:
-    from reproaudit.scorecard.claims import ClaimText
-
-PLACES: Mapping[Source, str] = {
-    Source.PAPER: "paper",
-    Source.CARD: "card",
-    Source.AUTHORS_CODE: "code",
-    Source.REVIEWS: "reviews",
-    Source.REPRODUCTION: "the literature",
-    Source.DERIVED: "derived",
-    Source.RECALLED: "from memory",
-    Source.ASSUMPTION: "our guess",
-}
-"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
-
-
-def places_of(stated: Setting | Reading, value: SettingValue) -> str:
-    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
-
-    What agrees with another value than the setting's own is listed where it has a name.
-
-    Args:
-        stated: a setting, or another stated value of one.
-        value: the value as run; sources that agree are named where it is the one that they state.
-    """
-    agreeing = stated.also_at if value == stated.value else ()
-    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
-    return ", ".join(dict.fromkeys(one.who or PLACES[one.source] for one in (stated, *also)))
-
-
-def with_places(values: Sequence[tuple[str, str]]) -> str:
-    """Return values in words, each with who states it; of several that one states, once."""
-    places = dict.fromkeys(place for _, place in values)
-    if len(places) == 1:
-        return f"{listed([words for words, _ in values])} ({''.join(places)})"
-    return listed([f"{words} ({place})" for words, place in values])
-
 
 # --- numbers against bounds ---------------------------------------------------------------------
 
