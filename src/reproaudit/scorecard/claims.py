@@ -15,6 +15,7 @@ from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Quantity, placement
 from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import at_words, listed, number
+from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     ArmAnswer,
@@ -107,6 +108,11 @@ class ClaimText:
     def name(self) -> str:
         """The claim's name within its paper."""
         return self.answer.name
+
+    @property
+    def whose(self) -> Whose:
+        """Whose the claim is; ours is a question that the paper does not raise."""
+        return "ours" if self.claim.ours else self.claim.whose
 
     @property
     def base(self) -> ReadingAnswer:

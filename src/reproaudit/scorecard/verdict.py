@@ -16,7 +16,6 @@ from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Audit, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
-from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import at_words, capital, counted, listed
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
@@ -47,7 +46,6 @@ from reproaudit.scorecard.lines import (
     other_readings,
 )
 from reproaudit.scorecard.rows import rows_of
-from reproaudit.scorecard.words import whose_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class JudgedPaper:
     @property
     def own(self) -> list[ClaimText]:
         """The paper's own claims."""
-        return [text for text in self.texts if whose_of(text.claim) == "paper"]
+        return [text for text in self.texts if text.whose == "paper"]
 
 
 def words_of(
@@ -190,7 +188,7 @@ def _names(authors: Sequence[str]) -> str:
 
 def _stand_ins(texts: Sequence[ClaimText]) -> set[str]:
     """The stand-ins on which the claims of papers were run; empty text of a claim without one."""
-    listed_claims = (text for text in texts if whose_of(text.claim) in ("paper", "literature"))
+    listed_claims = (text for text in texts if text.whose in ("paper", "literature"))
     return {text.answer.proxy or "" for text in listed_claims}
 
 
@@ -319,7 +317,7 @@ def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
 
 def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
     """How many claims of somebody have which outcome."""
-    found = Counter(text.answer.outcome for text in texts if whose_of(text.claim) in whose)
+    found = Counter(text.answer.outcome for text in texts if text.whose in whose)
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
 
@@ -340,27 +338,20 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 
 def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
     claims = judged.own
-    if judged.tier == "smoke":
-        yield _smoke(judged.texts)
-        return
-    if not judged.texts:
-        yield "No claim of this paper is judged; its documentation is."
-        return
-    if not claims:
-        yield "No claim of the paper's own is judged."
-        return
+    failed = sum(bool(text.base.crashed) for text in judged.texts)
     main = [claim for claim in claims if claim.claim.main]
-    if main:
-        yield f"{_main(main)}."
     others = [claim for claim in claims if not claim.claim.main]
-    if others:
-        yield f"{_others(others, bool(main), briefly=briefly)}."
-
-
-def _smoke(texts: Sequence[ClaimText]) -> str:
-    if failed := sum(bool(text.base.crashed) for text in texts):
-        return f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
-    return "The smoke tier shows that every experiment runs; it judges nothing."
+    if judged.tier == "smoke" and failed:
+        yield f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
+    elif judged.tier == "smoke":
+        yield "The smoke tier shows that every experiment runs; it judges nothing."
+    elif not judged.texts:
+        yield "No claim of this paper is judged; its documentation is."
+    elif not claims:
+        yield "No claim of the paper's own is judged."
+    else:
+        yield from [f"{_main(main)}."] if main else []
+        yield from [f"{_others(others, bool(main), briefly=briefly)}."] if others else []
 
 
 def _main(main: Sequence[ClaimText]) -> str:
@@ -540,11 +531,12 @@ def _changed_by_bounds(
 
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
-    levels = {
-        f"at {text.symbol} = {listed([at_words(at) for at in _sorted(text.claim.grade.primary)])}"
-        for text in judged.texts
-        if text.claim.grade is not None and text.claim.grade.origin == "ours"
-    }
+    levels = set()
+    for text in judged.texts:
+        grade = text.claim.grade
+        if grade is not None and grade.origin == "ours":
+            ordered = sorted(grade.primary, key=lambda place: (isinstance(place, str), place))
+            levels.add(f"at {text.symbol} = {listed(list(map(at_words, ordered)))}")
     if levels:
         yield f"judged {listed(sorted(levels))}"
 
@@ -564,7 +556,3 @@ def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
         yield f"worded {counted(recalled, 'claim')} from memory"
     if left := len(judged.audit.not_audited):
         yield f"left out {counted(left, 'claim')}"
-
-
-def _sorted(places: Sequence[Coordinate]) -> list[Coordinate]:
-    return sorted(places, key=lambda place: (isinstance(place, str), place))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Claim
 from reproaudit.checks import Form, Number, Provenance, Side, Void
 from reproaudit.formats.numbers import (
     apart,
@@ -18,7 +17,6 @@ from reproaudit.formats.numbers import (
     several,
     stated,
 )
-from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
@@ -562,8 +560,3 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, ClaimText], str]] = {
         "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
 }
-
-
-def whose_of(claim: Claim) -> Whose:
-    """Return whose a claim is; ours is a question that the paper does not raise."""
-    return "ours" if claim.ours else claim.whose
