@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
-from reproaudit.checks import Course, Drawing, Kind, Names, Number, Run, Side, read_noun
+from reproaudit.checks import Course, Drawing, Kind, Names, Run, Side, read_noun
 from reproaudit.declarations import (
     MeasurementKind,
     MeasurementMissingError,
@@ -70,10 +70,6 @@ class _Subject:
         return self.text.claim.headline[self.estimate.check]
 
     @property
-    def number(self) -> Number:
-        return self.estimate.number_of(self.check)
-
-    @property
     def names(self) -> Names:
         return self.text.namer.of(self.text.claim.experiment)
 
@@ -106,7 +102,7 @@ class _Subject:
             noun = self.text.noun(self.quantity.measurement)
             return Drawing(noun, levels=((level, f"level {stated(level)}"),))
         noun = self.text.noun_of(self.estimate).removesuffix(":")
-        return self.check.drawing(self.number, noun, self.names)
+        return self.check.drawing(self.estimate.number_of(self.check), noun, self.names)
 
     @property
     def accepted(self) -> tuple[float | None, float | None]:
