@@ -517,7 +517,7 @@ def _changed_by_bounds(
         claim
         for claim in ours
         if any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
-        or any(reading.answer is Answer.NEAR for reading in claim.answer.stated)
+        or any(arm.answer is Answer.NEAR for arm in (*claim.answer.stated, *claim.answer.grades))
     ]
     if not ours:
         return ""
