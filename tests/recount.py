@@ -364,6 +364,16 @@ class Sheet:
         beside = {arm.tier: self._own_runs(name, arm.tier) for arm in answer.alternatives}
         return found + [(count, own) for count in beside.values()]
 
+    def hangs_on_a_bound(self, name: str) -> bool:
+        """Tell whether a bound of ours, half or twice as wide, changes a claim's answer."""
+        answer = self.answered[name]
+        ours = any(estimate.limit.origin == "ours" for estimate in answer.base.estimates)
+        kinds = {reason.kind.value for reason in answer.reasons}
+        return ours and (
+            "our bound" in kinds
+            or Answer.NEAR in {arm.answer for arm in (*answer.stated, *answer.grades)}
+        )
+
     def _beside(self, name: str) -> list[float]:
         """The typical numbers of a claim's own runs at the tier of its alternatives."""
         tiers = {arm.tier for arm in self.answered[name].alternatives}

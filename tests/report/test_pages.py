@@ -305,7 +305,7 @@ def test_a_value_of_two_words_has_its_phrase(key: str) -> None:
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
     card = make_scorecard()
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    (depends,) = [said for said in paper.own if said.outcome == "depends"]
+    (depends,) = [said for said in paper.claims if said.outcome == "depends"]
     (choice,) = paper.hangs_on
     assert (choice.setting, choice.claims) == ("level", (depends.id,))
     assert "0.3" in choice.values

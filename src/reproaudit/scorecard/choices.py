@@ -21,22 +21,16 @@ from reproaudit.formats.verdict import (
     Outcome,
     ReadingAnswer,
 )
-from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
     HANGS,
-    PLACES,
     answering_runs,
     called_of,
     figure_of,
     figure_words,
-    places_of,
     typical_words,
-    with_places,
 )
 from reproaudit.stats.binomial import Decision
-
-CLEAR = (Answer.YES, Answer.NO)
-
 
 _Values = Mapping[str, SettingValue]
 """Values by setting: of one, or of several that change at once."""
@@ -278,11 +272,11 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     if not isinstance(arm, AlternativeAnswer):
         answers = {arm.answer, _beside(claim, arm).answer}
         is_judged = len(answers) > 1 and Answer.UNFINISHED not in answers
-        return is_judged and not answers.isdisjoint(CLEAR)
+        return is_judged and not answers.isdisjoint((Answer.YES, Answer.NO))
     if not arm.counts or not arm.credible:
         return False
     if claim.answer.outcome is Outcome.UNDECIDED:
-        return arm.answer in CLEAR and _cell(claim, arm).changes
+        return arm.answer in (Answer.YES, Answer.NO) and _cell(claim, arm).changes
     return claim.answer.changed_by(arm)
 
 
@@ -297,17 +291,6 @@ class _Turn:
     def key(self) -> str:
         """What is the same of values that stand together."""
         return f"{self.claim.answer.id} {self.arm.answer} {self.arm.yes} of {self.arm.valid}"
-
-    @property
-    def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The runs that say yes under either value, and the runs that answer."""
-        cell = _cell(self.claim, self.arm)
-        return (cell.own_yes, cell.yes), (cell.own_n, cell.n)
-
-    @property
-    def answers(self) -> tuple[Answer, Answer]:
-        """What the runs answer under either value."""
-        return _beside(self.claim, self.arm).answer, self.arm.answer
 
     @property
     def numbers(self) -> tuple[str, str]:
@@ -357,16 +340,16 @@ def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceR
     """A row of the table, the value first with which more runs say yes."""
     turns = values[0][1]
     names = tuple(words for words, _ in values)
-    here, there = (sum(turn.counts[0][side] for turn in turns) for side in (0, 1))
-    guess = choice.guess
-    swapped = there > here and not guess and len(names) == 1
+    cells = [_cell(turn.claim, turn.arm) for turn in turns]
+    more = sum(cell.yes - cell.own_yes for cell in cells)
+    swapped = more > 0 and not choice.guess and len(names) == 1
     effects = tuple(_effect(turn, swapped) for turn in turns)
     small = any(turn.claim.is_smaller(turn.arm) for turn in turns)
     return ChoiceRow(
         **choice.named,
         value=names[0] if swapped else choice.own,
         others=(choice.own,) if swapped else names,
-        guess=guess,
+        guess=choice.guess,
         effects=effects,
         scale="reduced" if small else "own",
         small=small,
@@ -379,14 +362,17 @@ NO_EVIDENCE = " (no evidence)"
 
 def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
     order = (1, 0) if swapped else (0, 1)
-    yes, n = turn.counts
+    cell = _cell(turn.claim, turn.arm)
+    yes = (cell.own_yes, cell.yes)
+    n = (cell.own_n, cell.n)
+    answers = (cell.own_answer, cell.answer)
     figures = turn.numbers
     first, last = order
-    is_blind = Answer.BLIND in turn.answers
+    is_blind = Answer.BLIND in answers
     counts = f"{yes[first]} → {of(yes[last], n[last])}"
     if n[0] != n[1] or is_blind:
         sides = [
-            f"{of(yes[at], n[at])}{NO_EVIDENCE if turn.answers[at] is Answer.BLIND else ''}"
+            f"{of(yes[at], n[at])}{NO_EVIDENCE if answers[at] is Answer.BLIND else ''}"
             for at in order
         ]
         counts = " → ".join(sides)
@@ -396,7 +382,7 @@ def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
     return ChoiceEffect(
         claim=turn.claim.answer.id,
         title=turn.claim.claim.short,
-        answers=(turn.answers[first], turn.answers[last]),
+        answers=(answers[first], answers[last]),
         yes=(yes[first], yes[last]),
         n=(n[first], n[last]),
         numbers=(figures[first], figures[last]),
