@@ -49,7 +49,7 @@ from reproaudit.stats.powers import (
     surely_bends,
     surely_departs,
 )
-from reproaudit.stats.ranks import decide_ranks, kendall_tau, rank_sum
+from reproaudit.stats.ranks import decide_ranks, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -160,13 +160,6 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
     assert decide_ranks([-math.inf] * 5, [0.0] * 5) is MET
     assert decide_ranks([math.inf] * 5, [0.0] * 5) is MISSED
     assert decide_ranks([0.0] * 2, [1.0] * 5) is MET  # 1 of 21 ways
-
-
-def test_a_tau_of_what_is_no_number_is_none() -> None:
-    numbers = np.array([1.0, 2.0, 3.0])
-    for other in ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [1.0, 1.0, 1.0]):
-        assert math.isnan(kendall_tau(numbers, np.array(other)))
-        assert math.isnan(kendall_tau(np.array(other), numbers))
 
 
 # --- onsets and growth ----------------------------------------------------------------------------
