@@ -249,6 +249,8 @@ def _unclear(claim: ClaimText) -> list[str]:
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
     why = claim.why(first)
+    if first.kind is ReasonKind.STRADDLES:
+        return [f"{count_words(base)}; {why}", count_words(base)]
     if not base.n:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
