@@ -279,7 +279,7 @@ def _is_said(sheet: Sheet, name: str, count: str, numbers: str) -> bool:
         return bool(same) or sheet.knows(name, count)
     each = [
         part
-        for part in re.split(r", (?=[^,]*\d)", numbers)
+        for part in re.split(r", (?![^\[]*\])(?=[^,]*\d)", numbers)
         if not any(_are_numbers_of(tally, part) for tally in same)
     ]
     return not each
