@@ -100,6 +100,8 @@ def test_what_a_summary_alone_has_is_its_logs(tmp_path: Path) -> None:
 
 def test_no_advice_leaves_both_logs_of_a_run_out(tmp_path: Path) -> None:
     for home in trainer_folders(tmp_path / "logs"):
+        for summary in home.glob("*_results.json"):
+            summary.unlink()
         encoders.event_file(home / "a.tfevents.1", {"score": [(10, 0.1), (20, 0.2)]})
     told = refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
     both = "ours-seed0/a.tfevents.1, ours-seed0/trainer_state.json"

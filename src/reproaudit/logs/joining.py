@@ -34,9 +34,7 @@ def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
             key = (run.source, run.folder, run.name)
         elif run.folder in logs and is_summary(run):
             key = (logs[run.folder].source, run.folder)
-        elif run is logs.get(run.folder):
-            key = (run.source, run.folder)
-        elif run.source == "TensorBoard" or _is_piece(run):
+        elif run is logs.get(run.folder) or run.source == "TensorBoard" or _is_piece(run):
             key = (run.source, run.folder)
         groups.setdefault(key, []).append(run)
     return [run for group in groups.values() for run in _joined(sorted(group, key=is_summary))]
