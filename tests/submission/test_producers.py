@@ -107,3 +107,23 @@ def test_no_advice_leaves_both_logs_of_a_run_out(tmp_path: Path) -> None:
     both = "ours-seed0/a.tfevents.1, ours-seed0/trainer_state.json"
     assert f"Both are called so: hand in one of {both} alone." in told
     assert "ignore" not in told
+
+
+# --- nested rows, and rows that sum others up -----------------------------------------------------
+
+
+@pytest.mark.parametrize("beside", [{"conclusion": {"ours": 0.9, "baseline": 0.5}}, {"best": 0.9}])
+@pytest.mark.parametrize("tag", ["metrics.test.score", "test.score"])
+def test_rows_whose_seed_stands_in_their_settings(
+    tmp_path: Path, beside: dict[str, object], tag: str
+) -> None:
+    rows = [
+        {"config": {"algo": arm, "seed": seed}, "metrics": {"test": {"score": value}}}
+        for arm, values in ARMS.items()
+        for seed, value in enumerate(values)
+    ]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({"task": "reproduce", "results": rows, **beside}))
+    made = judged(tmp_path, [file], f"mapping: {{score: {tag}}}")
+    assert counts(made) == (4, 5)
+    assert "passed over beside the runs: " in notes(made)
