@@ -293,7 +293,7 @@ def _refuse_unknown_names(audit: Audit, mapping: MappingFile) -> None:
 
 def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun]) -> Origin:
     loggers = ", ".join(sorted({run.source for run in runs}))
-    names = ", ".join(path.name or str(path.resolve().name) for path in logs)
+    names = some([*dict.fromkeys(path.name or path.resolve().name for path in logs)])
     youngest = max(file.stat().st_mtime for run in runs for file in run.files)
     return Origin(
         who=mapping.who or NOT_STATED,

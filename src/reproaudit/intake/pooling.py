@@ -73,7 +73,12 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
     text, run = _ambiguous(request, role_words(batch), runs)
     if faults or run is None:
         return faults
-    ways = _ways(request, batch.experiment, [placed.run.name for placed in runs], run.name)
+    names = [placed.run.name for placed in runs]
+    if names.count(run.name) > 1:
+        files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
+        listed = some(["/".join(file.parts[-2:]) for file in files])
+        return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
+    ways = _ways(request, batch.experiment, names, run.name)
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 

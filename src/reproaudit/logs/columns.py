@@ -105,7 +105,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     roles = dict(roles)
     for column in columns:
         if column not in roles:
-            roles[column] = (_role(column, source, table, form), column.removeprefix("metrics."))
+            called = column if asked.wants(column) else column.removeprefix("metrics.")
+            roles[column] = (_role(column, source, table, form), called)
     likely = [] if form.column("seed") else [c for c in columns if _is_like_seeds(c, table)]
     whole = TableForm({column: roles[column] for column in columns}, next(iter(likely), None))
     if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):

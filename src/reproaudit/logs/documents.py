@@ -125,7 +125,7 @@ def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _seeded(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
-    """Yield the innermost objects that have a seed, or are called after one."""
+    """Yield the innermost objects that have a seed, be it in their settings, or are called so."""
     if isinstance(tree, list):
         for item in tree if all(isinstance(item, dict) for item in tree) else ():
             yield from _seeded(above, item)
@@ -143,8 +143,13 @@ def _seeded(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
         for row in _seeded((*above, name), below):
             inner = True
             yield row
-    if not inner and any(normal(name) in SEED_NAMES for name in tree):
+    if not inner and any(_is_seed(name) for name, _ in flat("", tree, "")):
         yield above, tree
+
+
+def _is_seed(name: str) -> bool:
+    """Tell whether a dotted name is that of a seed, be it in an object of settings."""
+    return normal(SETTING_PREFIXES.sub("", name, count=1)) in SEED_NAMES
 
 
 def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
@@ -169,7 +174,8 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         for name, value in flat("", row, place):
             whole = ".".join((*outer, name))
             is_own = alike and not asked.wants(whole)
-            cells[name if is_own or normal(name) in SEED_NAMES else whole] = value
+            is_said = SETTING_PREFIXES.match(name) or normal(name) in SEED_NAMES
+            cells[name if is_own or is_said else whole] = value
         trees.append(cells)
     table = _rows(trees, place)
     inside = {id(row) for _, row in rows}

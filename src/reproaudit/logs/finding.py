@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from os.path import commonpath
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,7 +17,7 @@ from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
-from reproaudit.logs.joining import join_parts
+from reproaudit.logs.joining import is_summary, join_parts, logs_of
 from reproaudit.logs.logged import (
     LogError,
     LoggedRun,
@@ -57,8 +58,11 @@ def find_runs(
     """
     all_runs: list[LoggedRun] = []
     skipped: list[tuple[str, str]] = []
-    for path in dict.fromkeys(logs):
-        finder = _Finder(path, LogSource(path, str(path), asked=asked), scratch)
+    whole = {path: path.resolve() for path in logs}
+    shared = Path(commonpath(path.parent for path in whole.values()))
+    for path, resolved in whole.items():
+        parts = resolved.relative_to(shared).parts
+        finder = _Finder(path, LogSource(path, str(path), parts, asked), scratch)
         runs = finder.all_runs()
         left_out = finder.left_out(runs)
         if not runs:
@@ -89,7 +93,6 @@ class _Finder:
         self._aside: list[Path] = []
         if not path.exists():
             raise LogError(asked.name, f"no such file or folder; expected {LOG_KINDS}.")
-        self._last = path.resolve().name
         root = path
         if path.is_file() and path.suffix.lower() == ".zip":
             root = Path(tempfile.mkdtemp(dir=scratch))
@@ -138,9 +141,22 @@ class _Finder:
             else:
                 certain += runs
         raise_all(self._faults)
+        certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
         joined = join_parts(mlflow.told_apart(certain), self._folder)
         return [configured(run, self._folder, read) for run in joined]
+
+    def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
+        """Yield the runs but for files that have nothing wanted beyond the log beside them."""
+        wants = self._asked.asked.wants
+        logs = logs_of(runs)
+        for run in runs:
+            log = logs.get(run.folder)
+            known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
+            if log is not None and known and is_summary(run):
+                self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
+            else:
+                yield run
 
     def _runs(self, root: Path) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
@@ -232,11 +248,18 @@ class _Finder:
 
     def _trainer_state(self, file: Path, home: Path) -> Iterator[LoggedRun]:
         source = replace(self._source(home), path=file)
+        if file == self._root:
+            above = str(PurePath(self._asked.name).parent)
+            source = replace(
+                source,
+                name=home.name if above == "." else above,
+                parts=self._asked.parts[:-1] or (home.name,),
+            )
         return self._read(source, read_table, self._name(file))
 
     def _source(self, path: Path) -> LogSource:
         below = path.relative_to(self._folder).parts if path != self._root else ()
-        parts = (self._last, *below)
+        parts = (*self._asked.parts, *below)
         return replace(self._asked, path=path, name=self._name(path), parts=parts)
 
     def _name(self, path: Path) -> str:

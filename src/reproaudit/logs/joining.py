@@ -22,6 +22,7 @@ _PLOTS = ("plots", "metrics")
 def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
     """Return the runs, those joined that are parts of one; none leads out of `root`."""
     homes = {run.folder for run in runs if run.source == "TensorBoard"}
+    logs = logs_of(runs)
     groups: dict[tuple[object, ...], list[LoggedRun]] = {}
     for index, run in enumerate(runs):
         home = None if run.folder == root else _home(run, homes, root)
@@ -31,10 +32,28 @@ def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
             key = (run.source, home)
         elif _is_of_page(run):
             key = (run.source, run.folder, run.name)
-        elif run.source == "TensorBoard" or _is_piece(run):
+        elif run.folder in logs and is_summary(run):
+            key = (logs[run.folder].source, run.folder)
+        elif run is logs.get(run.folder) or run.source == "TensorBoard" or _is_piece(run):
             key = (run.source, run.folder)
         groups.setdefault(key, []).append(run)
-    return [run for group in groups.values() for run in _joined(group)]
+    return [run for group in groups.values() for run in _joined(sorted(group, key=is_summary))]
+
+
+def logs_of(runs: Sequence[LoggedRun]) -> dict[Path, LoggedRun]:
+    """Return the only log with steps of each folder that has a single one."""
+    logs: dict[Path, list[LoggedRun]] = {}
+    for run in runs:
+        if not is_summary(run):
+            logs.setdefault(run.folder, []).append(run)
+    return {folder: own[0] for folder, own in logs.items() if len(own) == 1}
+
+
+def is_summary(run: LoggedRun) -> bool:
+    """Return True if a file has nothing but single numbers, and no seed: those of a run's end."""
+    curves = [curve for at in run.curves.values() for curve in at.values()]
+    single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
+    return single and _is_piece(run)
 
 
 def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
@@ -88,6 +107,9 @@ def _joined(group: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
     for run in group[1:]:
         is_named = run.source == "TensorBoard" or _is_of_page(run)
         curves = {tag: dict(at) for tag, at in whole.curves.items()}
+        if is_summary(run) and not is_summary(whole):
+            is_named = True
+            run = replace(run, curves={t: at for t, at in run.curves.items() if t not in curves})
         again = [(at, curves[tag]) for tag, at in run.curves.items() if tag in curves]
         if any(_differ(*both) for both in again) or (again and not _is_run(run.folder)):
             yield run
