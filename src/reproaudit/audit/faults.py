@@ -191,8 +191,8 @@ class Faults:
 
     @property
     def locs(self) -> frozenset[Loc]:
-        """The places that have a fault."""
-        return frozenset(fault.loc for fault in self._kept)
+        """The places that have an error. A warning hides nothing at its place or below."""
+        return frozenset(fault.loc for fault in self._kept if fault.severity == "error")
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""
