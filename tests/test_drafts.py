@@ -136,6 +136,12 @@ def test_what_is_no_list_of_claims(
 # --- results --------------------------------------------------------------------------------------
 
 
+def test_every_claim_of_a_draft_has_another_name() -> None:
+    named = [StatedClaim(text) for text in ("\u00a1", "1", "claim 1", "2", "a", "a", "a 6")]
+    draft = draft_claims("p", Card(), TODAY, named, Results())
+    assert "RA006" not in {fault.rule for fault in read_audit("p.yaml", draft)[1]}
+
+
 def nested(folder: Path) -> Path:
     rows = [
         {"seed": seed, **{arm: {"pass_8": scores[seed]} for arm, scores in SCORES.items()}}
