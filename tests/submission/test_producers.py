@@ -127,3 +127,34 @@ def test_rows_whose_seed_stands_in_their_settings(
     made = judged(tmp_path, [file], f"mapping: {{score: {tag}}}")
     assert counts(made) == (4, 5)
     assert "passed over beside the runs: " in notes(made)
+
+
+GERMAN = """\
+Verfahren;Lauf;Startwert;score;Laufzeit (s);Datum
+ours;1;0;92,40 %;1.203,5;01.03.2024
+ours;2;1;92,15 %;1.199,0;02.03.2024
+ours;3;2;91,00 %;999,5;03.03.2024
+baseline;4;0;91,20 %;1.210,2;01.03.2024
+baseline;5;1;90,85 %;1.188,7;02.03.2024
+baseline;6;2;91,05 %;2.403,1;03.03.2024
+Mittelwert ours;;;91,85 %;1.134,0;
+Mittelwert baseline;;;91,03 %;1.600,6;
+"""
+
+
+def test_a_german_table_with_rows_of_means(tmp_path: Path) -> None:
+    file = tmp_path / "Ergebnisse.csv"
+    file.write_text(GERMAN, encoding="utf-8-sig")
+    made = judged(tmp_path, [file], "columns: {seed: Startwert}")
+    assert counts(made) == (2, 3)
+    passed = "line 8 (Mittelwert ours), line 9 (Mittelwert baseline)"
+    assert f"rows without a seed were passed over: {passed}" in notes(made)
+    assert "'score' is in per cent, such as 92,40 %" in notes(made)
+    assert "ignored tags: Datum, Lauf, Laufzeit (s)" in notes(made)
+
+
+def test_rows_without_a_seed_that_have_steps_are_not_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "ours.jsonl"
+    rows = [{"seed": 0, "step": 0, "score": 0.1}, {"step": 1, "score": 0.2}]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    assert "found the seed 'None'; expected a whole number" in refusal(tmp_path, [file])

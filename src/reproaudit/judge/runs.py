@@ -51,12 +51,16 @@ def ask_runs(
     """Return what each run of an arm says of checks; `at` is a graded coordinate, by axis.
 
     A run that crashed or diverged has no conditions, and neither has one whose reference diverged
-    or has no run with its seed.
+    or has no run with its seed. Where the reference is from elsewhere and crashed, there is no pair
+    to ask, as there is none where the run itself did.
     """
     groups = {
         check.group: _group(bundles, check, arm) for check in checks if check.group is not None
     }
-    records = bundles.recorded(arm).runs
+    references = [bundles.recorded(bundles.arms[name]) for name in paired_with(checks)]
+    crashed = frozenset[int]().union(*(reference.crashed for reference in references))
+    every = bundles.recorded(arm).runs
+    records = {seed: each for seed, each in every.items() if seed not in crashed} or every
     answers = {
         seed: _without_conditions(bundles, checks, arm, record, groups)
         for seed, record in records.items()

@@ -29,6 +29,7 @@ from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_NAMES,
     SETTING_PREFIXES,
+    is_seed_name,
     is_summed,
     last_part,
     normal,
@@ -143,13 +144,8 @@ def _seeded(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
         for row in _seeded((*above, name), below):
             inner = True
             yield row
-    if not inner and any(_is_seed(name) for name, _ in flat("", tree, "")):
+    if not inner and any(is_seed_name(name) for name, _ in flat("", tree, "")):
         yield above, tree
-
-
-def _is_seed(name: str) -> bool:
-    """Tell whether a dotted name is that of a seed, be it in an object of settings."""
-    return normal(SETTING_PREFIXES.sub("", name, count=1)) in SEED_NAMES
 
 
 def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:

@@ -57,7 +57,10 @@ _SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "over
 STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
 """What the numbers of all runs are called beside their mean."""
-CLOCK = re.compile(r"\d{4}-\d\d-\d\d([T _].*)?|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?")
+CLOCK = re.compile(
+    r"(\d{4}[-/.]\d\d[-/.]\d\d|\d\d?[./]\d\d?[./]\d{4})([T _].*)?"
+    r"|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?"
+)
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 _OWN = re.compile(
@@ -83,6 +86,11 @@ def normal(name: str) -> str:
 def last_part(name: str) -> str:
     """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
     return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
+
+
+def is_seed_name(name: str) -> bool:
+    """Return True if a name is a seed's, be it below those of settings: ``config.seed``."""
+    return normal(SETTING_PREFIXES.sub("", name, count=1)) in SEED_NAMES
 
 
 def is_own(name: str) -> bool:

@@ -25,10 +25,11 @@ from reproaudit.logs.logged import (
     refuse_beyond,
     some,
 )
-from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, SUMMARIES, normal
+from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, STEP_NAMES, SUMMARIES, is_seed_name, normal
 
-_COMMA_NUMBER = re.compile(r"\s*[-+]?\d+,\d+([eE][-+]?\d+)?\s*")
+_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
+_PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 
@@ -154,6 +155,7 @@ def csv_table(text: str, name: str, usual: str) -> Table:
             text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
+    remarks += _per_cent(rows, header)
     if delimiter != "," and (example := _point_decimals(rows, name)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
@@ -190,6 +192,16 @@ def _header(
     return header
 
 
+def _per_cent(rows: Sequence[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[str]:
+    """Take the sign from columns in per cent, in place; yield what they are."""
+    for position, column in enumerate(header):
+        filled = [cells for _, cells in rows if is_observed(cells[position])]
+        if filled and all(_PERCENT.fullmatch(cells[position]) for cells in filled):
+            yield f"'{column}' is in per cent, such as {filled[0][position].strip()}"
+            for cells in filled:
+                cells[position] = cells[position].replace("%", "").strip()
+
+
 def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | None:
     """Write decimal commas as points, in place; return the first number that had a comma."""
     example = next((c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)), None)
@@ -200,13 +212,18 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
                 way = "Write all numbers with a point."
                 raise LogError(f"{name}:{line}", f"{fault}; expected one decimal mark. {way}")
             if _COMMA_NUMBER.fullmatch(cell):
-                cells[position] = cell.replace(",", ".")
+                cells[position] = cell.replace(".", "").replace(",", ".")
     return example and example.strip()
 
 
 def without_summaries(table: Table, asked: Asked) -> Table:
-    """Return a table without the rows that sum others up: a mean where others have a seed."""
+    """Return a table without the rows that sum others up: a mean where others have a seed.
+
+    So does a row that has neither a seed, where others have one, nor a step.
+    """
     stated = asked.columns.seed
+    steps = [c for c in table.columns if c == asked.columns.step or c.lower() in STEP_NAMES]
+    seeds = [c for c in table.columns if c == stated or (not stated and is_seed_name(c))][:1]
     likely = [
         column
         for column in table.columns
@@ -218,11 +235,28 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         for column in likely
         if _word(row.get(column)) in SUMMARIES
     }
-    if not summaries or len(summaries) == len(table.rows):
+    unseeded = {
+        line: _title(line, row)
+        for line, row in table.rows
+        if seeds
+        and line not in summaries
+        and not any(is_observed(row.get(column)) for column in (*seeds, *steps))
+    }
+    rows = [row for row in table.rows if row[0] not in summaries.keys() | unseeded.keys()]
+    if not rows:
         return table
-    rows = [(line, row) for line, row in table.rows if line not in summaries]
-    remark = f"rows that sum others up were passed over: {some([*summaries.values()])}"
-    return replace(table, rows=rows, remarks=(*table.remarks, remark))
+    named = (("that sum others up", summaries), ("without a seed", unseeded))
+    remarks = [
+        f"rows {which} were passed over: {some([*own.values()])}" for which, own in named if own
+    ]
+    return replace(table, rows=rows, remarks=(*table.remarks, *remarks))
+
+
+def _title(line: int, row: TableRow) -> str:
+    """Return a row's line, and the first text in it."""
+    texts = [str(cell).strip() for cell in row.values() if is_said(cell)]
+    text = next((text for text in texts if number_of(text) is None), None)
+    return f"line {line}" if text is None else f"line {line} ({text})"
 
 
 def _word(cell: Any) -> str:
