@@ -107,7 +107,7 @@ def test_old_records_count_after_an_adoption(folder: Path) -> None:
     after = command(folder, "report", "mini")
     assert after["claims"] == before["claims"]
     old, new = found["old"][:8], found["new"][:8]
-    said = f"Measured with code {old}; measured again with {new} in {PAIRS} of {count} cells"
+    said = f"Measured with code {old} and {new}, in {PAIRS} of {count} cells with two of them"
     assert said in said_of(after)
     assert "other code" not in said_of(after)
     assert command(folder, "adopt", "mini")["old"] is None
