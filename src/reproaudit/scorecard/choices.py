@@ -253,16 +253,20 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
 # --- what matters ---------------------------------------------------------------------------------
 
 
+_Turns = Sequence[tuple[ClaimText, ReadingAnswer]]
+"""Claims whose answers change, each with the arm in which it does."""
+
+
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
     """Return the choices that change an answer; values that change the same ones stand together."""
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
-        joined: dict[tuple[str, ...], list[tuple[str, list[_Turn]]]] = {}
+        joined: dict[tuple[object, ...], list[tuple[str, _Turns]]] = {}
         for chosen, words in choice.values:
-            under = _under(choice, chosen)
-            turns = [_Turn(claim, arm) for claim, arm in under if turns_answer(claim, arm)]
+            turns = [pair for pair in _under(choice, chosen) if turns_answer(*pair)]
+            alike = tuple((claim, arm.answer, arm.yes, arm.valid) for claim, arm in turns)
             if turns:
-                joined.setdefault(tuple(turn.key for turn in turns), []).append((words, turns))
+                joined.setdefault(alike, []).append((words, turns))
         rows += [_choice(choice, values) for values in joined.values()]
     return tuple(sorted(rows, key=lambda row: (row.guess, row.small)))
 
@@ -280,71 +284,44 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     return claim.answer.changed_by(arm)
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """A claim whose answer changes, and the arm in which it does."""
+def _figures(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> tuple[tuple[str, str], str]:
+    """The typical number under both values, of what one of them misses: alone, and in words.
 
-    claim: ClaimText
-    arm: ReadingAnswer
-
-    @property
-    def key(self) -> str:
-        """What is the same of values that stand together."""
-        return f"{self.claim.answer.id} {self.arm.answer} {self.arm.yes} of {self.arm.valid}"
-
-    @property
-    def numbers(self) -> tuple[str, str]:
-        """The typical number under either value, of what one of them misses; '' without."""
-        place = self._place
-        if place is None:
-            return "", ""
-        shown = self.arm.estimates[place]
-        number = self.claim.number_of(shown)
-        there = figure_of(shown, number)
-        if isinstance(self.arm, AlternativeAnswer):
-            typical = [*self.arm.own_typical, *[None] * len(self.arm.estimates)][place]
-            here = "" if typical is None else figure_words(shown, number, typical)
-        else:
-            own = _beside(self.claim, self.arm).estimates
-            here = figure_of(own[place], number) if place < len(own) else ""
-        return (here, there) if here and there else ("", "")
-
-    @property
-    def _place(self) -> int | None:
-        """The place of a condition that either side misses, else of the first."""
-        own = _beside(self.claim, self.arm).estimates
-        met = [mine.met and other.met for mine, other in zip(own, self.arm.estimates, strict=False)]
-        missed = [place for place, is_met in enumerate(met) if not is_met]
-        return next(iter(missed), 0 if self.arm.estimates else None)
-
-    def both(self, first: int, last: int) -> str:
-        """Return the number under both values in words: distance 0.035 → 0.38."""
-        place = self._place
-        numbers = self.numbers
-        if place is None:
-            return ""
-        shown = self.arm.estimates[place]
-        what = self.claim.number_of(shown)
-        noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
-        own = _beside(self.claim, self.arm).estimates
-        if what.bound is not None and not isinstance(self.arm, AlternativeAnswer):
-            sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
-            return f"{sides[first]} → {sides[last]}"
-        if not numbers[0]:
-            return ""
-        pair = f"{numbers[first]} → {numbers[last]}"
-        return what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
+    So 0.035 and 0.38, and distance 0.035 → 0.38; empty where there is none.
+    """
+    own = _beside(claim, arm).estimates
+    if not arm.estimates:
+        return ("", ""), ""
+    met = [mine.met and other.met for mine, other in zip(own, arm.estimates, strict=False)]
+    place = next((place for place, is_met in enumerate(met) if not is_met), 0)
+    shown = arm.estimates[place]
+    what = claim.number_of(shown)
+    noun, held = claim.named(shown, claim.claim.headline[shown.check])
+    here = figure_of(own[place], what) if place < len(own) else ""
+    if isinstance(arm, AlternativeAnswer):
+        typical = arm.own_typical[place] if place < len(arm.own_typical) else None
+        here = "" if typical is None else figure_words(shown, what, typical)
+    elif what.bound is not None:
+        sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
+        return ("", ""), " → ".join(reversed(sides) if swapped else sides)
+    numbers = (here, figure_of(shown, what))
+    first, last = reversed(numbers) if swapped else numbers
+    if not (first and last):
+        return ("", ""), ""
+    pair = f"{first} → {last}"
+    said = what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
+    return (first, last), said
 
 
-def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceRow:
+def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
     """A row of the table, the value first with which more runs say yes."""
     turns = values[0][1]
     names = tuple(words for words, _ in values)
-    cells = [_cell(turn.claim, turn.arm) for turn in turns]
+    cells = [_cell(claim, arm) for claim, arm in turns]
     more = sum(cell.yes - cell.own_yes for cell in cells)
     swapped = more > 0 and not choice.guess and len(names) == 1
-    effects = tuple(_effect(turn, swapped) for turn in turns)
-    small = any(turn.claim.is_smaller(turn.arm) for turn in turns)
+    effects = tuple(_effect(claim, arm, swapped=swapped) for claim, arm in turns)
+    small = any(claim.is_smaller(arm) for claim, arm in turns)
     return ChoiceRow(
         **choice.named,
         value=names[0] if swapped else choice.own,
@@ -360,35 +337,33 @@ NO_EVIDENCE = " (no evidence)"
 """What is said of runs that tell nothing, since a control ends alike."""
 
 
-def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
-    order = (1, 0) if swapped else (0, 1)
-    cell = _cell(turn.claim, turn.arm)
+def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEffect:
+    cell = _cell(claim, arm)
+    answers = (cell.own_answer, cell.answer)
     yes = (cell.own_yes, cell.yes)
     n = (cell.own_n, cell.n)
-    answers = (cell.own_answer, cell.answer)
-    figures = turn.numbers
-    first, last = order
-    is_blind = Answer.BLIND in answers
-    counts = f"{yes[first]} → {of(yes[last], n[last])}"
-    if n[0] != n[1] or is_blind:
-        sides = [
-            f"{of(yes[at], n[at])}{NO_EVIDENCE if answers[at] is Answer.BLIND else ''}"
-            for at in order
-        ]
-        counts = " → ".join(sides)
-    both = "" if is_blind else turn.both(first, last)
-    numbers = f", {both}" if both else ""
-    siblings = "".join(f"; the same with {words}" for words in siblings_of(turn.claim, turn.arm))
+    if swapped:
+        answers, yes, n = answers[::-1], yes[::-1], n[::-1]
+    numbers, both = _figures(claim, arm, swapped=swapped)
+    counts = f"{yes[0]} → {of(yes[1], n[1])}"
+    if n[0] != n[1]:
+        counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
+    if Answer.BLIND in answers:
+        numbers, both = ("", ""), ""
+        blind = [NO_EVIDENCE if answer is Answer.BLIND else "" for answer in answers]
+        counts = f"{of(yes[0], n[0])}{blind[0]} → {of(yes[1], n[1])}{blind[1]}"
+    siblings = "".join(f"; the same with {words}" for words in siblings_of(claim, arm))
+    text = ", ".join(filter(None, (f"{claim.claim.short}: {counts}", both)))
     return ChoiceEffect(
-        claim=turn.claim.answer.id,
-        title=turn.claim.claim.short,
-        answers=(answers[first], answers[last]),
-        yes=(yes[first], yes[last]),
-        n=(n[first], n[last]),
-        numbers=(figures[first], figures[last]),
+        claim=claim.answer.id,
+        title=claim.claim.short,
+        answers=answers,
+        yes=yes,
+        n=n,
+        numbers=numbers,
         counts=counts,
         also=siblings,
-        text=f"{turn.claim.claim.short}: {counts}{numbers}{siblings}",
+        text=f"{text}{siblings}",
     )
 
 
