@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from reproaudit.audit.card import Card
+from reproaudit.audit.draft import Results, draft_claims
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.stated import MOST_CLAIMS, read_claims
+from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
 from reproaudit.cli import run_command
 
 pytestmark = pytest.mark.usefixtures("measured_here")
