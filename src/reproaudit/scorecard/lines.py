@@ -261,8 +261,7 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
         return [f"{of(*answering_runs(base))}; {why}"]
-    straddled = first.kind is ReasonKind.STRADDLES
-    brief = [*_against(claim, base.estimates[first.place]), count_words(base)] if straddled else []
+    brief = _counts(claim) if first.kind is ReasonKind.STRADDLES else []
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 
