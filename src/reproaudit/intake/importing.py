@@ -566,6 +566,11 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
+        akin = {tag: [name for name in absent if _kin(name, tag)] for tag in ignored}
+        for tag, names in akin.items():
+            called = names[0] if len(names) == 1 else "NAME"
+            if names:
+                others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
         raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
 

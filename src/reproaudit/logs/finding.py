@@ -239,7 +239,7 @@ class _Finder:
             except LogError as error:
                 self._guessed[file] = error
         elif source.ending == ".tex":
-            self._skip(file, _PROSE)
+            self._skip(file, "LaTeX; make a CSV of its numbers: a row for each seed")
         elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
