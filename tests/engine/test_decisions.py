@@ -77,7 +77,7 @@ RATIO = reaches(relative_to="final", at_most=1.0)
         ([AGAINST_LOW], {"low": [None] * 6 + [NO] * 9}, (9, 15, 6), "unfinished",
          ("void runs", {"void": "no reference", "what": "low", "runs": 6})),
         ([AGAINST_LOW], {"low": ["failed"] * 6 + [NO] * 9}, (9, 15, 6), "unfinished",
-         ("void runs", {"void": "no reference", "what": "low", "runs": 6})),
+         ("void runs", {"void": "reference crashed", "what": "low", "runs": 6})),
         # absent from all runs: not tested, by name; from some: void
         ([ours()], {"own": [UNMEASURED] * 15}, (0, 15, 15), "unfinished",
          ("not measured", {"what": "distance"})),

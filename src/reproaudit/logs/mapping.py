@@ -103,8 +103,9 @@ class RunRule(StrictModel):
     settings: dict[Name, SettingValue] | None = None
     """The settings that the audit gives a control; {} for the experiment itself."""
     seed: _Seed | None = None
-    status: Literal["completed", "diverged"] = "completed"
-    """A diverged run may hold numbers that are not finite, and may have ended early."""
+    status: Literal["completed", "diverged", "crashed"] = "completed"
+    """A diverged run may hold numbers that are not finite, and may have ended early; one that
+    crashed, or was cut short, is left out."""
     percent: tuple[Name, ...] = ()
     """Measurements that these runs logged in per cent; they are divided by 100."""
     arm: Text | None = None
