@@ -25,7 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reproaudit.audit.catalog import PACKAGE, Catalog, Entry
+from reproaudit.audit.catalog import PACKAGE_FOLDER, Catalog, Entry
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.cell import Cell
@@ -150,7 +150,7 @@ def _timed(root: Path, name: str, limit: float | None, *words: str) -> Wait:
 def main() -> int:
     """Prints how long each command takes; exit code 1 if one takes longer than its limit."""
     over = False
-    compileall.compile_dir(PACKAGE, quiet=1)  # else every command may compile them again
+    compileall.compile_dir(PACKAGE_FOLDER, quiet=1)  # else every command may compile them again
     with tempfile.TemporaryDirectory() as folder:
         for one in waits(Path(folder).resolve()):
             limit = "" if one.limit is None else f" (limit {one.limit:g} s)"

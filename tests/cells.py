@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +109,12 @@ def raised_by_the_test() -> bool:
     return not isinstance(sys.exc_info()[1], Exception)
 
 
-def start(store: Path, *options: str, session: bool = False) -> subprocess.Popen[str]:
+def start(
+    store: Path, *options: str, session: bool = False, before: Sequence[str] = ()
+) -> subprocess.Popen[str]:
+    """A run as a program of its own, with what stands before it on the command line."""
     return subprocess.Popen(
-        [sys.executable, __file__, str(store), *options],
+        [*before, sys.executable, __file__, str(store), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -32,6 +32,7 @@ from reproaudit.formats.verdict import (
     Outcome,
     RunAnswer,
     Status,
+    Verdict,
 )
 from reproaudit.judge import Records
 from reproaudit.judge.arms import JudgedArm, answer_to_check
@@ -363,6 +364,16 @@ class Sheet:
         beside = {arm.tier: self._own_runs(name, arm.tier) for arm in answer.alternatives}
         return found + [(count, own) for count in beside.values()]
 
+    def hangs_on_a_bound(self, name: str) -> bool:
+        """Tell whether a bound of ours, half or twice as wide, changes a claim's answer."""
+        answer = self.answered[name]
+        ours = any(estimate.limit.origin == "ours" for estimate in answer.base.estimates)
+        kinds = {reason.kind.value for reason in answer.reasons}
+        return ours and (
+            "our bound" in kinds
+            or Answer.NEAR in {arm.answer for arm in (*answer.stated, *answer.grades)}
+        )
+
     def _beside(self, name: str) -> list[float]:
         """The typical numbers of a claim's own runs at the tier of its alternatives."""
         tiers = {arm.tier for arm in self.answered[name].alternatives}
@@ -446,6 +457,9 @@ class Sheet:
         answer = self.answered[claim.id.partition(".")[2]]
         if planned.name == answer.base.name and answer.grades:
             return any(level.at == at and level.answer is Answer.BLIND for level in answer.grades)
+        controls = [each.name for each in answer.controls if each.verdict is Verdict.ITSELF]
+        if planned.name in controls:
+            return True
         arms = (*answer.stated, *answer.alternatives)
         return any(
             reading.name == planned.name and reading.answer is Answer.BLIND for reading in arms

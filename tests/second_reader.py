@@ -279,7 +279,7 @@ def _is_said(sheet: Sheet, name: str, count: str, numbers: str) -> bool:
         return bool(same) or sheet.knows(name, count)
     each = [
         part
-        for part in re.split(r", (?=[^,]*\d)", numbers)
+        for part in re.split(r", (?![^\[]*\])(?=[^,]*\d)", numbers)
         if not any(_are_numbers_of(tally, part) for tally in same)
     ]
     return not each
@@ -416,9 +416,33 @@ def _of_line(sheet: Sheet, claim: Claim, mark: str, text: str) -> Iterator[str]:
         yield f"does not hold with {counts[0][0]} of {counts[0][1]}"
     if mark == MARKS[Outcome.DEPENDS] and most[:1] == most[1:2]:
         yield f"depends, and its sides agree: {text}"
+    yield from _of_hanging(sheet, name, text)
+    yield from _of_coordinates(sheet, name, text)
     near = re.search(r": ([^:;]*), (we allow|we ask(?: above| below)?) (\S+(?: %)?)", text)
     if near and mark in "✗?" and not text.startswith("but"):
         yield from _of_near(near[1], near[2], near[3])
+
+
+def _of_hanging(sheet: Sheet, name: str, text: str) -> Iterator[str]:
+    """What is said to hang on our bound, and would not be met with it relaxed."""
+    sides = sheet.sides(name)
+    for k, n in re.findall(r"hangs on our bound(?: with [^;:]*?)?, (\d+) of (\d+)", text):
+        if ((int(k), int(n)), Answer.NEAR) not in sides:
+            yield f"hangs on our bound, {k} of {n}"
+
+
+def _of_coordinates(sheet: Sheet, name: str, text: str) -> Iterator[str]:
+    """The coordinates that end otherwise than the claim and stand in no word of its line."""
+    answer = sheet.answered[name]
+    grades = answer.grades
+    if answer.outcome is Outcome.SUPPORTED:
+        otherwise = [grade for grade in grades if grade.answer is not Answer.YES]
+    else:
+        otherwise = [*grades] if len({grade.answer for grade in grades}) > 1 else []
+    for grade in otherwise:
+        at = grade.at if isinstance(grade.at, str) else f"{grade.at or 0:g}"
+        if not re.search(rf"(?<![\w.]){re.escape(at)}(?![\w.]*\d)", text.replace(",", "")):
+            yield f"{at}, where the answer is {grade.answer}, is absent"
 
 
 def _of_missed(sheet: Sheet, name: str, text: str) -> Iterator[str]:
@@ -541,6 +565,12 @@ def _of_ours(sheet: Sheet, text: str) -> Iterator[str]:
         for k in re.findall(rf"(\d+) claims? {words}", text):
             if int(k) != expected:
                 yield f"{k} claims {words}, expected {expected}"
+    changed = re.search(r"would change (?:no answer|the answers? to .*?)(?=\. |\.$)", text)
+    for name, claim in sheet.claims.items() if changed else ():
+        begin = " ".join(claim.short.split()[:5])
+        said = bool(changed) and (begin in changed[0] or name in re.split(r"[ ,]+", changed[0]))
+        if said != sheet.hangs_on_a_bound(name):
+            yield f"{name}: another bound {'keeps' if said else 'changes'} its answer"
 
 
 # --- answers, and counts of the whole -------------------------------------------------------------

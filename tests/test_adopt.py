@@ -107,7 +107,7 @@ def test_old_records_count_after_an_adoption(folder: Path) -> None:
     after = command(folder, "report", "mini")
     assert after["claims"] == before["claims"]
     old, new = found["old"][:8], found["new"][:8]
-    said = f"Measured with code {old}; measured again with {new} in {PAIRS} of {count} cells"
+    said = f"Measured with code {old} and {new}, in {PAIRS} of {count} cells with two of them"
     assert said in said_of(after)
     assert "other code" not in said_of(after)
     assert command(folder, "adopt", "mini")["old"] is None
@@ -132,6 +132,8 @@ def test_adoptions_follow_each_other(folder: Path) -> None:
         assert command(folder, "adopt", "mini")["same"] == PAIRS
     assert measured_anew(folder) == 0
     assert len(adoptions(folder).lines) == 3
+    again = f"in {PAIRS} of {len(records(folder))} cells"
+    assert again in said_of(command(folder, "report", "mini")), "the last code's cells alone"
     shutil.copy(MODULE, folder / "audits" / "mini.py")
     assert command(folder, "adopt", "mini")["old"] is None, "the first code counts like the last"
 

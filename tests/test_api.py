@@ -183,9 +183,6 @@ BAD: dict[str, Any] = {
     "runs[0].experiment: found the unknown experiment 'descend'. Did you mean": {
         "descend": {0: GOOD}
     },
-    "runs[0] (descent), seed 0: 'final': found shape": {"descent": {0: {"final": np.eye(2)}}},
-    "runs[0] (descent), seed 0: 'distance': found no steps": {"descent": {0: {"distance": [1.0]}}},
-    "runs[0] (descent), seed 0: 'final': found no plain": {"descent": {0: {"final": "0.5"}}},
     "runs[1].settings: found settings that no arm of": [descent(), control(0.7)],
     "runs[0].seeds[0]: found -1": {"descent": {-1: GOOD}},
     "runs[1].seeds[0]: found seed 0 of 'descent' a second time": [descent(), descent()],

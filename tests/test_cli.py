@@ -177,18 +177,6 @@ def test_a_file_in_the_place_of_the_reports(done: Place) -> None:
     assert (code, "a file stands where a folder is needed" in errors) == (2, True)
 
 
-def test_a_record_that_cannot_be_read(at: Place) -> None:
-    """A report names the file; a run measures the cell again."""
-    assert at("run", "mini", "--tier", "smoke")[0] == 0
-    record = next(at.store.rglob("*.json"))
-    record.write_text("{")
-    code, _, errors = at("report", "mini")
-    assert (code, record.name in errors) == (2, True)
-    code, _, errors = at("run", "mini", "--tier", "smoke")
-    assert (code, "moved an unreadable record" in errors) == (0, True)
-    assert at("list")[0] == 0
-
-
 def test_a_report_without_records(at: Place) -> None:
     code, _, errors = at("report", "mini")
     assert code == 2

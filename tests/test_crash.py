@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import time
@@ -22,8 +21,6 @@ from reproaudit.store.records import Store
 
 TIMEOUT = 60
 STEPS: dict[str, Any] = {"pause": 0.005, "steps": 150}
-SUMS: dict[str, Any] = {"pause": 0.01, "steps": 60}
-SLOW_SUMS = ("--experiment", "sums", "--pause", "0.01", "--steps", "60")
 SLOW = ("--pause", "0.005", "--steps", "150")
 
 
@@ -57,29 +54,6 @@ def first_lines(process: subprocess.Popen[str], until: str) -> None:
         if line.startswith(until):
             return
     pytest.fail(f"the program never said {until}: {process.communicate()[1]}")
-
-
-def test_jobs_kills_and_resumes_change_no_bit_of_what_torch_sums(tmp_path: Path) -> None:
-    stores = {name: Store(tmp_path / name) for name in ("one", "two", "killed")}
-    wanted = [cell("sums", seed, **SUMS) for seed in range(3)]
-    killed = stores["killed"].root
-    process = start(killed, *SLOW_SUMS, "--seeds", "3")
-    first_lines(process, "CellFinished")
-    first_lines(process, "Progress")
-    time.sleep(random.uniform(0.3, 0.5))
-    process.kill()
-    process.communicate(timeout=TIMEOUT)
-    assert unreadable(stores["killed"]) == []
-    assert list(killed.rglob("*.pt")), "the killed run left no checkpoint"
-    for name, jobs in (("one", 1), ("two", 2), ("killed", 1)):
-        run_cells(wanted, locate, stores[name], jobs=jobs)
-    one, two, resumed = map(numbers, stores.values())
-    assert one == two == resumed
-    assert len(one) == len(wanted)
-    assert {path.suffix for path in killed.rglob("[!.]*") if path.is_file()} - {".toy2020"} == {
-        ".json",
-        ".log",
-    }
 
 
 def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
@@ -137,19 +111,3 @@ def test_an_interrupted_run_saves_and_resumes(
     run_to_the_end(store)
     assert_same(store, expected)
     assert len(records(store)) == 2
-
-
-@pytest.mark.process
-def test_two_runs_on_one_store(tmp_path: Path, expected: dict[tuple[str, int], Record]) -> None:
-    both = [start(tmp_path, *SLOW, "--seeds", "2") for _ in range(2)]
-    outputs = [finish(process) for process in both]
-    assert [code for code, _ in outputs] == [0, 0]
-    store = Store(tmp_path)
-    assert_same(store, expected)
-    assert len(records(store)) == 2
-    started = sum(out.count("CellStarted") for _, out in outputs)
-    assert started == 2  # each cell was computed once
-    assert {path.suffix for path in tmp_path.rglob("[!.]*") if path.is_file()} - {".toy2020"} == {
-        ".json",
-        ".log",
-    }

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from reproaudit.audit.card import Card
+from reproaudit.audit.draft import Results, draft_claims
 from reproaudit.audit.loading import read_audit
-from reproaudit.audit.stated import MOST_CLAIMS, read_claims
+from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
 from reproaudit.cli import run_command
 
 pytestmark = pytest.mark.usefixtures("measured_here")
@@ -134,6 +136,12 @@ def test_what_is_no_list_of_claims(
 
 
 # --- results --------------------------------------------------------------------------------------
+
+
+def test_every_claim_of_a_draft_has_another_name() -> None:
+    named = [StatedClaim(text) for text in ("\u00a1", "1", "claim 1", "2", "a", "a", "a 6")]
+    draft = draft_claims("p", Card(), TODAY, named, Results())
+    assert "RA006" not in {fault.rule for fault in read_audit("p.yaml", draft)[1]}
 
 
 def nested(folder: Path) -> Path:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,17 +127,48 @@ def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path
     assert (outer.completed, started, outer.left.total()) == (2, 1, 0)
 
 
-@pytest.mark.process
-def test_eight_runs_on_one_store_compute_each_cell_once(tmp_path: Path) -> None:
-    store, calm = (Store(tmp_path / name) for name in ("runs", "calm"))
-    options = ("--experiment", "chance", "--seeds", "24", "--pause", "0.002")
-    runs = [start(store.root, *options) for _ in range(8)]
-    ended = [(*one.communicate(timeout=300), one.returncode) for one in runs]
-    assert [code for _, _, code in ended] == [0] * 8, [errors for _, errors, _ in ended]
-    assert sum(out.count("CellStarted") for out, _, _ in ended) == 24
-    run_cells([cell("chance", seed, pause=0.002) for seed in range(24)], locate, calm, jobs=2)
-    assert numbers(store) == numbers(calm)
-    assert (len(numbers(store)), unreadable(store)) == (24, [])
+ALONE = ("unshare", "--pid", "--fork", "--mount-proc")
+"""Starts a process among whose numbers there is no other's, as in a container."""
+
+
+@cache
+def may_be_alone() -> bool:
+    """Whether this user may start such a process."""
+    if shutil.which(ALONE[0]) is None:
+        return False
+    return subprocess.run([*ALONE, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("runs", "before", "rounds"),
+    [
+        pytest.param(8, (), 1, marks=pytest.mark.process),
+        (4, ALONE, 1),
+        pytest.param(4, ALONE, 10, marks=pytest.mark.slow),
+    ],
+)
+def test_runs_on_one_store_compute_each_cell_once_and_lose_nothing(
+    tmp_path: Path, runs: int, before: Sequence[str], rounds: int
+) -> None:
+    """Also in containers, which share a store and have equal process numbers."""
+    if before and not may_be_alone():
+        pytest.skip("needs unshare, and the right to use it")
+    seeds = 3 * runs
+    calm = Store(tmp_path / "calm")
+    run_cells([cell("chance", seed, pause=0.002) for seed in range(seeds)], locate, calm, jobs=2)
+    options = ("--experiment", "chance", "--seeds", str(seeds), "--pause", "0.002")
+    for number in range(rounds):
+        store = Store(tmp_path / f"round {number}")
+        started = [start(store.root, *options, before=before) for _ in range(runs)]
+        ended = [(*one.communicate(timeout=300), one.returncode) for one in started]
+        assert [code for _, _, code in ended] == [0] * runs, [errors for _, errors, _ in ended]
+        assert sum(out.count("CellStarted") for out, _, _ in ended) == seeds
+        assert numbers(store) == numbers(calm)
+        assert unreadable(store) == []
+        listed = store.listed("toy2020", "quick")
+        assert (len(listed), set(listed.values())) == (seeds, {True})
+        left = {path.suffix for path in store.root.rglob("[!.]*") if path.is_file()}
+        assert left - {".toy2020"} == {".json", ".log", ".data"}, "beside the note on memory"
 
 
 # --- on the command line ------------------------------------------------------------------------

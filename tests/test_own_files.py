@@ -43,6 +43,16 @@ def measure(settings, session):
 EXPERIMENTS = {{"e": Experiment(Settings, measure)}}
 """
 
+WAYS = pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ("from helper import FACTOR", "pass"),
+        ("from .helper import FACTOR", "pass"),
+        ("", "from helper import FACTOR"),
+    ],
+    ids=["when imported", "relatively", "while it measures"],
+)
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -149,11 +159,7 @@ def test_code_in_the_cache_of_bytecode_is_hashed(folder: Path) -> None:
 # --- namesakes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("early", "late"),
-    [("from helper import FACTOR", "pass"), ("", "from helper import FACTOR")],
-    ids=["when imported", "while it measures"],
-)
+@WAYS
 @pytest.mark.parametrize("is_package", [True, False])
 def test_the_helper_that_was_hashed_is_the_one_that_runs(
     folder: Path, early: str, late: str, is_package: bool
@@ -168,6 +174,22 @@ def test_the_helper_that_was_hashed_is_the_one_that_runs(
     sys.path.insert(0, str(elsewhere(folder)))
     record = measured(paper(folder, early, late), folder)
     assert record.measurements.scalars == {"x": 1.0}
+
+
+@WAYS
+def test_folders_of_audits_have_helpers_of_one_name(folder: Path, early: str, late: str) -> None:
+    """All in one run, and each module measures with its own."""
+    modules = {}
+    for factor in (1.0, 2.0, 3.0):
+        place = folder / str(factor)
+        place.mkdir()
+        (place / "helper.py").write_text(f"FACTOR = {factor}\n")
+        modules[f"of-{factor}"] = paper(place, early, late)
+    store = Store(folder.parent / "runs")
+    cells = [Cell(name, "smoke", "e", {"size": 1}, 0) for name in modules]
+    run_cells(cells, modules.__getitem__, store, executor=InProcess())
+    found = [record.measurements.scalars for n in modules for record in store.records(n, "smoke")]
+    assert found == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
 
 
 def test_a_namesake_that_is_imported_already_is_refused(folder: Path) -> None:

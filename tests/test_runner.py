@@ -349,46 +349,6 @@ def test_a_module_that_cannot_be_used_is_one_fault_of_the_audit(
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("early", "late"),
-    [
-        ("from .near import VALUE", ""),
-        ("from near import VALUE", ""),
-        ("", "from near import VALUE"),
-    ],
-    ids=["relatively", "by name", "by name, while it measures"],
-)
-def test_a_users_module_may_import_its_siblings(
-    store: Store, tmp_path: Path, early: str, late: str
-) -> None:
-    """Its own ones, though another folder has some of the same name."""
-    values = {"one": 1.0, "two": 2.0, "three": 3.0}
-    modules: dict[str, Module] = {}
-    for folder, value in values.items():
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "near.py").write_text(f"VALUE = {value}\n")
-        (tmp_path / folder / f"{folder}2020.py").write_text(
-            f"{early}\n"
-            "from dataclasses import dataclass\n"
-            "from reproaudit.lab import Experiment, Measurements\n"
-            "@dataclass(frozen=True)\n"
-            "class Settings:\n"
-            "    steps: int\n"
-            "def measure(settings, session):\n"
-            f"    {late}\n"
-            "    x = {'x': VALUE}\n"
-            "    return Measurements(scalars=x)\n"
-            "EXPERIMENTS = {'e': Experiment(Settings, measure)}\n"
-        )
-        file = tmp_path / folder / f"{folder}2020.py"
-        modules[f"{folder}2020"] = Module(f"{folder}2020", file, importable=False)
-    wanted = [Cell(paper, "quick", "e", {"steps": 1}, 0) for paper in modules]
-    run_cells(wanted, modules.__getitem__, store, executor=InProcess())
-    for folder, value in values.items():
-        (record,) = store.records(f"{folder}2020", "quick")
-        assert record.measurements.scalars == {"x": value}
-
-
 def test_a_cell_held_by_another_run_comes_last(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,29 +373,15 @@ def test_a_cell_held_by_another_run_comes_last(
     assert len(naps) == 3
 
 
+@pytest.mark.parametrize("lacks", ["a record", "a checkpoint"])
 def test_a_full_disk_ends_the_run_and_keeps_what_is_there(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
     run(store, cell(seed=0))
-
-    def full(_descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(TechnicalError, match="no space is left"):
-            run(store, cell(seed=0), cell(seed=1))
-    assert list(records(store)) == [("descent", 0)]
-    assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(present=1, completed=1)
-
-
-def test_a_disk_too_full_for_checkpoints_ends_the_run(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
     replace = os.replace
 
     def full(source: Any, target: Any) -> None:
-        if str(target).endswith(".pt"):
+        if lacks == "a record" or str(target).endswith(".pt"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         replace(source, target)
 
@@ -443,8 +389,8 @@ def test_a_disk_too_full_for_checkpoints_ends_the_run(
         patch.setattr(os, "replace", full)
         with pytest.raises(TechnicalError, match="no space is left"):
             run(store, cell(seed=0), cell(seed=1))
-    assert records(store) == {}
-    assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(completed=2)
+    assert list(records(store)) == [("descent", 0)]
+    assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(present=1, completed=1)
 
 
 def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> None:

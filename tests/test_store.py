@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import stat
-import subprocess
-import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 
 from cells import cell, unreadable
 from reproaudit.errors import AuditError, StoreError, TechnicalError
-from reproaudit.files import set_aside, sha256
+from reproaudit.files import sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.store import records as store_module
 from reproaudit.store.code import cell_of, fingerprint_of
@@ -202,19 +200,6 @@ def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kin
     assert [one.seed for one in readable] == [7]
 
 
-def test_unreadable_files_are_moved_aside_without_losing_any(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.write(record())
-    for text in ("first", "second"):
-        place(store).write_text(text)
-        aside = set_aside(place(store))
-        assert aside is not None
-        assert aside.read_text() == text
-    assert len(list(tmp_path.rglob("*.bad*"))) == 2
-    assert set_aside(place(store)) is None
-    assert unreadable(store) == []
-
-
 FAULTS = [
     (errno.ENOSPC, TechnicalError, "no space is left"),
     (errno.EDQUOT, TechnicalError, "no space is left"),
@@ -264,33 +249,6 @@ def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match="a file stands where a folder is needed"):
             action()
     assert (tmp_path / "runs").read_text() == "not a folder"
-
-
-def test_a_lock_is_held_once_and_lost_by_a_killed_process(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    program = (
-        "import sys, time; sys.path.insert(0, sys.argv[2]); from pathlib import Path;"
-        "from cells import cell; from reproaudit.store.records import Store;"
-        "lock = Store(Path(sys.argv[1])).try_lock(cell(), sys.argv[3]);"
-        "print(lock is not None, flush=True); time.sleep(60)"
-    )
-    other = subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path), str(Path(__file__).parent), NAME],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with other:
-        assert other.stdout is not None
-        assert other.stdout.readline().strip() == "True"
-        assert store.try_lock(CELL, NAME) is None
-        free = store.try_lock(cell(), "e" * 32)
-        assert free is not None
-        free.give_back(finished=False)
-        other.kill()
-    mine = store.try_lock(CELL, NAME)
-    assert mine is not None
-    mine.give_back(finished=True)
-    assert not list(tmp_path.rglob(f"{NAME}.lock"))
 
 
 def test_checkpoints_and_their_clock(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome, ReasonKind, 
 from reproaudit.judge import index_records
 from reproaudit.judge.alike import from_elsewhere, units_apart
 from reproaudit.records import Measurements, Origin, Record, Series
-from reproaudit.scorecard.words import Context, words
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import words
 
 ELSEWHERE = Origin(who="they", source="a log", framework="theirs", made=date(2026, 1, 2))
 PAPER = {"from": "paper"}
@@ -235,12 +236,12 @@ def test_a_group_is_held_against_the_run_that_ends_in_the_middle(long: int, kept
 
 def test_what_was_not_measured_alike_is_said_in_words() -> None:
     audit = audit_of(BELOW)
-    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
+    context = ClaimText(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[0], context) == (
         "not measured alike: of two logs of x one ends at 50 % of the other's length in 10 of 10"
     )
     audit = audit_of(BELOW, unlike_lengths="Each stops by its own rule.")
-    context = Context(audit, audit.claims[0], answered(audit, SHORTER), "paper")
+    context = ClaimText(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[-1], context) == (
         "not measured alike: logs end at step 20,000 (the claim's runs) and at 10,000 (other)"
     )

@@ -66,7 +66,8 @@ def flat(count: int, **raised: float) -> Any:
 )
 def test_a_spike_rises_above_the_median_of_nine_by_a_tenth(logs: Any, kept: bool) -> None:
     smooth = logs if kept else np.zeros(len(logs))
-    assert without_spikes(logs).tolist() == smooth.tolist()
+    for level in (0.0, 4.0):
+        assert without_spikes(level + logs).tolist() == (level + smooth).tolist()
 
 
 def test_a_spike_rises_above_noise() -> None:
@@ -104,6 +105,8 @@ def doubled(logs: Any, since: float) -> float:
         (0.03 * (T100 > 95), 0.5),  # by less than the bound
         (0.2 * np.sin(T100 * 2 * np.pi / 10), None),  # swings
         (0.02 * np.sin(T100 * 2 * np.pi / 10), 0.5),  # within the bound
+        (0.08 * np.sin(T100 * 2 * np.pi / 4), None),  # though neighbours differ as much
+        (0.02 * np.sin(T100 * 2 * np.pi / 60) + noise(0, size=1e-4), None),  # beyond its noise
     ],
 )
 def test_what_is_at_rest_changes_by_its_trend_in_as_long_again(logs: Any, since: Any) -> None:
@@ -118,6 +121,23 @@ def test_the_last_parts_are_those_of_the_log() -> None:
     for since, rests in ((95, False), (200, True)):
         logs = noise(0, size=0.01) + 0.2 * (since < T100)
         assert math.isnan(change_at_rest(steps, logs, 0.05)) is not rests
+
+
+@pytest.mark.parametrize(("count", "seed"), [(51, 0), (7, 1), (7, 17), (7, 5)])
+def test_a_trend_at_rest_is_known_to_twice_the_bound(count: int, seed: int) -> None:
+    """The 90 % interval of a slope, with as many observations as err on their own: down to 2.9."""
+    steps = np.linspace(50, 100, count)
+    random = noise(seed, count + 1, 0.01)
+    logs = random[1:] + 0.7 * random[:-1]
+    x = np.log(steps) - np.log(steps).mean()
+    slope, level = np.polyfit(x, logs, 1)
+    misfit = misfit_of(logs - level - slope * x, RESOLVED)
+    free = max(misfit.independent - 2, 1.0)
+    error = scipy.stats.t.ppf(0.95, int(free)) * misfit.size / math.sqrt(free * (x**2).mean())
+    twice = math.log(2) * (abs(slope) + error)
+    for share in (0.999, 1.001):
+        change = change_at_rest(np.append(0, steps), np.append(9, logs), share * twice / 2)
+        assert math.isnan(change) is (share < 1)
 
 
 def last_part(steps: Any, logs: Any, part: float) -> tuple[Any, float, float]:
@@ -185,15 +205,36 @@ def test_rest_is_read_of_six_observations(steps: Any, change: float) -> None:
 def test_noise_has_no_period_and_a_sine_has(uneven: bool) -> None:
     steps = T100
     if uneven:
-        steps = np.sort(np.random.default_rng(0).choice(10**4, 60, replace=False)).astype(float)
+        steps = 1e4 + np.sort(np.random.default_rng(0).choice(10**4, 60, replace=False))
     count = len(steps)
     by_chance = [seed for seed in range(500) if is_periodic(steps, noise(seed, count))]
     assert 1 <= len(by_chance) <= 9  # 1 %
     span = (steps - steps[0]) / (steps[-1] - steps[0])
     for periods in (0.5, 1, 11, 24) if uneven else (6, 11, 24):
         sine = np.sin(2 * np.pi * periods * span + 1.0)
-        assert is_periodic(steps, sine + noise(0, count, 0.2))
+        assert is_periodic(steps, 3 * uneven + sine + noise(0, count, 0.2))
         assert not is_periodic(steps, 0.3 * sine + noise(0, count))
+
+
+@pytest.mark.parametrize("count", [9, 12, 16])
+def test_a_period_is_told_at_1_per_cent(count: int) -> None:
+    """Two sines, of which one has the share of all power that noise has in a hundredth (Fisher)."""
+    frequencies = count // 2
+    least = 1 - (0.01 / frequencies) ** (1 / (frequencies - 1))
+    angle = 2 * np.pi * np.arange(count + 1)[:, None] / count * np.array([1, frequencies // 2 + 1])
+
+    def share(weight: float) -> float:
+        """That of the first sine, without what the autoregression explains."""
+        size = np.array([1.0, weight]) ** 2
+        turn = np.cos(angle[1])
+        alike = float(size @ turn / size.sum())
+        power = size * (1 - 2 * alike * turn + alike**2)
+        return float(power[0] / power.sum() - least)
+
+    weight = scipy.optimize.brentq(share, 1e-3, 9.0)
+    for by, periodic in ((0.999, True), (1.001, False)):
+        values = np.sin(angle) @ (1.0, by * weight)
+        assert is_periodic(np.arange(count + 1.0), values) is periodic
 
 
 def test_neighbours_that_err_alike_have_no_period() -> None:
@@ -207,6 +248,13 @@ def test_neighbours_that_err_alike_have_no_period() -> None:
     sine = np.sin(np.pi * np.arange(8))
     assert not is_periodic(np.arange(7.0), np.resize([1.0, -1.0, -1.0, 1.0], 7))
     assert not is_periodic(np.arange(8.0), 0 * sine)
+    twice = np.sin(4 * np.pi * np.arange(8) / 7)
+    assert is_periodic(np.arange(8.0), twice)
+    assert not is_periodic(np.arange(7.0), twice[:7])
+    # where steps differ by a tenth of their mean at most, neighbours that alternate have no period
+    for apart, periodic in ((4, False), (6, True)):
+        steps = 100 * T100 + apart * (np.arange(100) % 4 == 1)
+        assert is_periodic(steps, np.resize([1.0, -1.0], 100)) is periodic
 
 
 @pytest.mark.parametrize(("count", "swing"), [(21, 0.0), (24, math.sqrt(4 / 3))])
@@ -255,6 +303,8 @@ ALTERNATING = np.resize([0.01, -0.01], 100)
         (0.01 * T100 - 0.9 * (T100 > 60), False),  # it rises before
         (-0.3 * (T100 > 60) - 0.06 * np.maximum(T100 - 60, 0), False),  # it goes on after
         (-0.3 * (T100 > 60) - 0.01 * np.maximum(T100 - 60, 0), True),
+        # it may go on after, for all noise
+        (-0.3 * (T100 > 85) - 0.009 * np.maximum(T100 - 85, 0) + 3 * ALTERNATING, True),
     ],
 )
 def test_a_drop_is_one_step_of_a_line(logs: Any, dropped: bool) -> None:

@@ -32,7 +32,8 @@ from reproaudit.judge import index_records
 from reproaudit.judge.decisions import all_of
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Measurements, Origin, Series
-from reproaudit.scorecard.words import Context, typical_words, words
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import typical_words, words
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import mean_interval
 
@@ -250,8 +251,8 @@ def test_a_mean_is_arithmetic_unless_the_audit_says_log(
     check: Any, rows: Any, mean: float | None
 ) -> None:
     (estimate,) = ask(one_claim(headline=[check], **BARE), {"own": rows}).base.estimates
-    mean = None if estimate.mean is None else pytest.approx(estimate.mean[0])
-    assert mean == mean
+    found = None if estimate.mean is None else estimate.mean[0]
+    assert found == (None if mean is None else pytest.approx(mean))
     assert estimate.log == (check.get("log", False))
 
 
@@ -394,7 +395,7 @@ def test_a_reason_is_the_cause_with_the_numbers_that_decide(
     audit = one_claim(**BARE | changes)
     answer = ask(audit, runs)
     assert answer.outcome is Outcome.UNDECIDED
-    assert words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper")) == why
+    assert words(answer.reasons[0], ClaimText(audit, audit.claims[0], answer, "paper")) == why
 
 
 @given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())
@@ -443,7 +444,7 @@ def test_seeds_apart_are_not_paired_in_silence() -> None:
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
     answer = ask(audit, {"low": APART + RISE})
     assert (answer.outcome, answer.base.void) == (Outcome.UNDECIDED, 15)
-    sentence = words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper"))
+    sentence = words(answer.reasons[0], ClaimText(audit, audit.claims[0], answer, "paper"))
     assert sentence == "low has no run with the same seed in 15 of 15"
 
 
@@ -518,7 +519,7 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
     headline = [{"kind": "concentrates", "share": "distance", "at_least": 0.8, "from": "paper"}]
     audit = one_claim(headline=headline, **BARE)
     answer = ask(audit, {"own": [run] * 15})
-    assert words(answer.reasons[0], Context(audit, audit.claims[0], answer, "paper")) == says
+    assert words(answer.reasons[0], ClaimText(audit, audit.claims[0], answer, "paper")) == says
 
 
 # --- the end of a course --------------------------------------------------------------------------

@@ -49,7 +49,7 @@ from reproaudit.stats.powers import (
     surely_bends,
     surely_departs,
 )
-from reproaudit.stats.ranks import decide_ranks, kendall_tau, rank_sum
+from reproaudit.stats.ranks import decide_ranks, rank_sum
 
 MET, MISSED, OPEN = Decision.MET, Decision.MISSED, Decision.OPEN
 COUNTS = st.integers(0, 40).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -162,13 +162,6 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
     assert decide_ranks([0.0] * 2, [1.0] * 5) is MET  # 1 of 21 ways
 
 
-def test_a_tau_of_what_is_no_number_is_none() -> None:
-    numbers = np.array([1.0, 2.0, 3.0])
-    for other in ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [1.0, 1.0, 1.0]):
-        assert math.isnan(kendall_tau(numbers, np.array(other)))
-        assert math.isnan(kendall_tau(np.array(other), numbers))
-
-
 # --- onsets and growth ----------------------------------------------------------------------------
 
 
@@ -192,6 +185,7 @@ def test_running_medians_are_of_three_or_five_and_of_what_there_is() -> None:
 def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
     assert [final_value(range(n), np.arange(float(n))) for n in (21, 11, 5)] == [19, 9.5, 4]
     assert final_value((0, 1, 2, 50, 100), np.arange(5.0)) == 4
+    assert final_value(range(100, 121), np.arange(21.0)) == 19
 
 
 @pytest.mark.parametrize(
@@ -200,6 +194,7 @@ def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
         ((0, 0, 0, 4, 4, 4, 4, 4, 4, 4), 22.5),
         ((4, 4, 4, 0, 0, 0, 0, 0, 0, 0), 27.5),
         ((0, 4, 4, 0, 0, 0, 0, 0, 4, 4), 72.5),  # the last crossing
+        ((-4, 0, 4, 4, 4, 4, 4, 4, 4, 4), 12.5),
         ((0, 0, 0, 0, 0, 0, 0, 0, 0, 1), 90),  # the level itself is beyond
         ((0, 0, 0, 0, 0, 0, 0, 0, 4, 0.9), None),
         ((4, 4, 4, 0, 0, 0, 0, 0, 0, 4), None),
@@ -219,11 +214,14 @@ def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | N
 @pytest.mark.parametrize(
     ("course", "ended"),
     [(T100 / 100, False), (-T100, False), (np.minimum(T100 / 70, 1), True), (0 * T100, True),
+     (T100 / 100 - 5, False), (np.minimum(T100 / 70, 1) + 0.1 * T100 / 70 - 5, True),
      (1 - np.exp(-T100 / 20), True), (T100**2, False), (np.minimum(T100, 75) + T100 / 5, True)],
 )  # fmt: skip
 def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
     for seen in (slice(None), slice(None, None, 10), [0, 1, 2, 5, 10, 20, 40, 70, 95, 100]):
-        assert has_ended(T100[seen].astype(int).tolist(), course[seen]) is ended
+        for first in (0, 900):
+            steps = first + T100[seen].astype(int)
+            assert has_ended(steps.tolist(), course[seen]) is ended
 
 
 @pytest.mark.parametrize(("until", "most"), [(82, 0.3), (88, 0.1), (94, 0.03), (96, 0.0)])
@@ -243,6 +241,8 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((0, 79, 100), (0.0, 0.9, 1.0), True),  # a tenth of the change, as it goes
         ((0, 79, 100), (0.0, 0.88, 1.0), False),
         ((0, 100), (0.0, 1.0), False),
+        (range(0, 101, 10), (*[0.0] * 8, 0.5, 1.0, 1.0), True),  # by two in the last tenth
+        (range(0, 101, 10), (*[0.0] * 8, 0.5, 0.9, 1.0), False),
         ((5,), (1.0,), True),
     ):
         assert has_ended(steps, np.array(course)) is ended
@@ -254,6 +254,9 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((0,) * 5 + (4,) * 5, (42.5, 40, 50), True),  # a fourth of the way from 0 to 4
         ((4,) * 5 + (0,) * 5, (47.5, 40, 50), True),
         ((1,) * 3 + (4,) * 7, (0, 0, 0), True),  # it begins at the level
+        ((1,) + (0,) * 4 + (4,) * 5, (0, 0, 0), True),
+        ((0,) + (4,) * 9, (2.5, 0, 10), True),
+        ((-4,) * 3 + (0,) + (4,) * 6, (32.5, 30, 40), True),
         ((0,) * 10, (90, 90, 90), False),
         ((0,) * 9 + (4,), (80, 80, 80), False),
         ((0,) * 8 + (4,) * 2, (72.5, 70, 80), True),
@@ -357,6 +360,7 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     assert misfit_of(alternating)[:2] == (1.0, 40)
     alike = misfit_of(np.repeat([1.0, -1.0], 20))
     assert alike.independent == pytest.approx(40 * 3 / 77)  # 37 of 40 neighbours, less one, agree
+    assert misfit_of(np.linspace(-1, 1, 1000)).independent == pytest.approx(1000 * 0.01 / 1.99)
     assert misfit_of(alternating, 2.0) == Misfit(2.0, 40)
     # 2 (40 - 3) ln x > 5.99
     better = misfit_of(alternating)
@@ -375,8 +379,9 @@ def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio() -> None:
     assert (systematic.systematic, systematic.noise) == (True, 0.5)
     assert not Misfit(1.0, 1.0, 1.0, 1e9).systematic
     assert not Misfit(1.0, 1.0).systematic
-    assert not Misfit(1.0, 1.0, 0.0, 0.86).systematic  # 2 · log(10^6) for no noise
-    assert Misfit(1.0, 1.0, 0.0, 0.88).systematic
+    for size in (1.0, 100.0):
+        assert not Misfit(size, 1.0, 0.0, 0.86).systematic  # 2 · log(10^6) for no noise
+        assert Misfit(size, 1.0, 0.0, 0.88).systematic
     # the same of what another law leaves over beyond it
     for beyond in (5.99, MOST_LIKELY):
         more = 0.25 * math.expm1(beyond / 5.99 * math.log(4) / 1.01)
@@ -736,7 +741,21 @@ FALLING = 2.0 * 0.9 ** np.arange(40)
         (0.0, FALLING[::-1], Start.ALIKE),  # it grows from 0
         (20.0, FALLING - 1.0 + 18.0 * 0.1 ** np.arange(40), Start.ALIKE),  # a decay that slows down
         (5.0, np.full(40, 2.0), Start.ALIKE),
-        (5.0, [2.0, 1.9], Start.ALIKE),  # too few to tell
+        (5.0, [2.0, 1.9, 1.8, 1.7], Start.ALIKE),  # too few to tell
+        (5.0, [2.0, 1.9, 1.8, 1.7, 1.6], Start.APART),
+        # all others turn by half of what they range over, or by less
+        (-3.0, [2.0, 1.5, 1.0, *[1.5] * 9], Start.ARTEFACT),
+        (-3.0, [2.0, 1.5, 1.0, *[1.51] * 9], Start.APART),
+        (-3.0, [2.0, 1.5, 1.0, *[1.8] * 9, 1.5, 1.5], Start.ARTEFACT),  # a median of three
+        (-3.0, [2.0, 1.5, 1.0, *[1.8] * 37, 1.5, 1.5], Start.APART),  # of four
+        # it goes on with a tenth of its first move, or with less
+        (20.0, [2.0, 0.19, *[1.0] * 9], Start.ALIKE),
+        (20.0, [2.0, 0.21, *[1.0] * 9], Start.APART),
+        # it lies farther from the others than they do from each other, or no farther
+        (3.1, [2.0, 2.0, 1.0, *[2.0] * 9], Start.APART),
+        (2.9, [2.0, 2.0, 1.0, *[2.0] * 9], Start.ALIKE),
+        (-0.1, [2.0, 2.0, 1.0, *[1.5] * 9], Start.ARTEFACT),
+        (0.1, [2.0, 2.0, 1.0, *[1.5] * 9], Start.ALIKE),
     ],
 )
 def test_how_the_first_observation_lies_to_all_others(

@@ -31,7 +31,8 @@ from reproaudit.checks import Void
 from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.judge.views import still_moves
 from reproaudit.records import Series
-from reproaudit.scorecard.words import Context, words
+from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.words import words
 
 NO_CONTROL = {"no_control": "It is a number."}
 
@@ -315,7 +316,7 @@ def test_a_rival_is_read_before_its_last_tenth_and_no_earlier() -> None:
 
 def test_the_rule_that_fired_is_the_reason() -> None:
     audit, arms = between(0.5, 0.75)
-    context = Context(audit, audit.claims[0], answered(audit, arms), "paper")
+    context = ClaimText(audit, audit.claims[0], answered(audit, arms), "paper")
     assert words(context.answer.reasons[0], context) == (
         "x meets the bound in 10 of 10 only by where in training its reference is read"
     )

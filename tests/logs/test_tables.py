@@ -65,19 +65,6 @@ def test_a_separator_inside_a_json_line_is_text(tmp_path: Path) -> None:
     assert points(run, "loss") == [(0, 1.5)]
 
 
-def test_columns_of_seeds_and_axes(tmp_path: Path) -> None:
-    rows = [
-        {"seed": seed, "step": step, "layer": layer, "loss": 100 * seed + layer}
-        for seed in (3, 4) for step in (0, 1) for layer in (1, 2)
-    ]  # fmt: skip
-    runs = read(encoders.table(tmp_path / "log.csv", rows))
-    assert [(run.name, run.seed) for run in runs] == [
-        (f"log.csv (seed {seed})", seed) for seed in (3, 4)
-    ]
-    curves = runs[1].curves["loss"]
-    assert curves[frozenset({("layer", 2.0)})].values.tolist() == [402.0, 402.0]
-
-
 def test_a_lone_column_value_is_called_as_its_file(tmp_path: Path) -> None:
     (run,) = read(written(tmp_path, "step,value\n0,1\n1,2\n", "loss.csv"))
     assert points(run, "loss") == [(0, 1.0), (1, 2.0)]

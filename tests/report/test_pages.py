@@ -302,10 +302,17 @@ def test_a_value_of_two_words_has_its_phrase(key: str) -> None:
     assert value_words(audit.settings["estimator"], "maximum likelihood") == "the variance over M"
 
 
+@pytest.mark.parametrize("key", ["1e-08", "10⁻⁸"])
+def test_a_phrase_is_found_by_the_value_as_an_audit_or_a_page_has_it(key: str) -> None:
+    rate = setting(1.0e-8, phrases={key: "nearly none"})
+    audit = make_audit(settings={**audit_data()["settings"], "rate": rate})
+    assert value_words(audit.settings["rate"], 1.0e-8) == "nearly none"
+
+
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
     card = make_scorecard()
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    (depends,) = [said for said in paper.own if said.outcome == "depends"]
+    (depends,) = [said for said in paper.claims if said.outcome == "depends"]
     (choice,) = paper.hangs_on
     assert (choice.setting, choice.claims) == ("level", (depends.id,))
     assert "0.3" in choice.values

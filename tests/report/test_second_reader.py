@@ -160,3 +160,20 @@ def test_what_differs_is_caught(page: int, pattern: str, instead: str) -> None:
     assert count, "the page says no such thing"
     texts[page] = changed
     assert faults(sheet, texts[HTML], texts[MARKDOWN], texts[TERMINAL].split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("seed", "pattern", "instead"),
+    [
+        (41, r"open at 2 and 4", "open at 2"),
+        (44, r"hangs on our bound at 2", "open at 3"),
+        (40, r"would change the answer to “[^”]*”", "would change no answer"),
+        (41, r"would change no answer", "would change the answer to claim-a"),
+    ],
+)
+def test_what_a_line_leaves_out_is_caught(seed: int, pattern: str, instead: str) -> None:
+    sheet, pages, _ = drawn_once(seed)
+    changed, count = re.subn(pattern, instead, pages[MARKDOWN], count=1)
+    assert count, "the page says no such thing"
+    assert not faults(sheet, *pages)
+    assert faults(sheet, pages[HTML], changed, pages[TERMINAL])

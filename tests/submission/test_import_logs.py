@@ -694,14 +694,6 @@ def test_links_in_an_archive_are_never_made(tmp_path: Path) -> None:
     assert "link.csv (a link)" in protocol(out)["skipped"][0]
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_stands_twice_in_an_archive_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "logs.zip", "w") as archive:
-        for name in ("a/", "a/log.csv", "a/", "a/log.csv"):
-            archive.writestr(name, b"" if name == "a/" else ROW)
-    assert "found 'a/log.csv' twice in it" in refused(tmp_path, tmp_path / "logs.zip")
-
-
 def test_a_checkpoint_whose_number_is_none_is_passed_over(tmp_path: Path) -> None:
     logs = write(tmp_path / "logs")
     (logs / "checkpoint-\u00b2").mkdir()

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 import yaml
 
-from reproaudit.audit.loading import load_audit
+from reproaudit.audit.loading import load_audit, read_audit
 from reproaudit.audit.seeds import whole_rule
 from reproaudit.cli import run_command
 from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs, import_logs
+from reproaudit.report.brief import brief_page
+from reproaudit.report.pages import html, markdown
 from reproaudit.report.terminal import report_lines
 from reproaudit.service.judge import (
     Judged,
@@ -136,6 +138,50 @@ def test_a_control_that_passes_too_is_seen(tmp_path: Path) -> None:
     file.write_text(json.dumps(rows_by_seed()))
     audit = SHORT.replace("    main: true\n", "    main: true\n    must_fail: [checkpoint]\n")
     assert answers(judged(tmp_path, file, audit=audit).scorecard)["pass8"][0] == "uninformative"
+
+
+@pytest.mark.parametrize(
+    ("control", "runs", "verdict"),
+    [
+        ("reinforce", "reinforce", "itself"),
+        ("shuffled", "reinforce", "itself"),  # a copy
+        ("shuffled", [0.31, 0.30, 0.29, 0.30, 0.31], "fails"),
+        ("shuffled", [0.0] * 5, "fails"),
+        ("shuffled", "checkpoint", "passes"),
+    ],
+)
+def test_a_control_that_is_compared_with_its_own_runs_tells_nothing(
+    tmp_path: Path, control: str, runs: Any, verdict: str
+) -> None:
+    values = NUMBERS[runs] if isinstance(runs, str) else runs
+    tree = rows_by_seed()
+    for row, value in zip(tree["per_seed"], values, strict=True):
+        row[control] = {"pass_8": value}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    audit = SHORT.replace("    main: true\n", f"    main: true\n    must_fail: [{control}]\n")
+    card = judged(tmp_path, file, audit=audit).scorecard
+    answer = card.claims[0]
+    assert [each.verdict for each in answer.controls] == [verdict]
+    assert str(answer.outcome) == ("uninformative" if verdict == "passes" else "supported")
+    reasons = [reason.kind for reason in answer.reasons]
+    assert ("control itself" in reasons) is (verdict == "itself")
+    said = f"control {control}: tells nothing, its runs are those that it is compared with"
+    assert (said in printed(card)) is (verdict == "itself")
+    _, faults = read_audit(tmp_path / "maxrl2026.yaml")
+    is_named = control == "reinforce"
+    assert any(fault.rule == "RA245" for fault in faults) is is_named
+
+
+def test_nobody_is_called_not_stated(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    card = judged(tmp_path, file).scorecard
+    texts = [printed(card), markdown(card), html(card), brief_page(card, {})]
+    assert not any("by not stated" in text for text in texts)
+    assert printed(card).count("Not ours: measured elsewhere (table logs: results.json).") == 1
+    named = judged(tmp_path, file, "who: R. Reader").scorecard
+    assert "Not ours: measured by R. Reader (table logs: results.json)." in printed(named)
 
 
 def a_column_an_arm(folder: Path) -> None:

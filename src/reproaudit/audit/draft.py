@@ -228,10 +228,12 @@ def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
     for number, claim in enumerate(claims, start=1):
         words = _words(claim.name) or [w for w in _words(claim.says) if not _SMALL.fullmatch(w)]
         most = len(words) if claim.name else WORDS_OF_A_NAME
-        name = "-".join(words[:most])[:60].strip("-") or f"claim-{number}"
-        name = f"{name}-{number}" if name in given else name
+        name = "-".join(words[:most])[:60].strip("-") or str(number)
+        name = name if read_plain(name) == (name, "") else f"claim-{name}"
+        while name in given:
+            name = f"{name}-{number}"
         given.add(name)
-        yield name if read_plain(name) == (name, "") else f"claim-{name}"
+        yield name
 
 
 def _words(text: str) -> list[str]:

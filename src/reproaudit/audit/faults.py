@@ -42,7 +42,7 @@ class Violation(NamedTuple):
     beside: Loc = ()
 
 
-WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242"})
+WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242", "RA245", "RA246"})
 """The rules that do not refuse an audit."""
 
 _TABLE = """
@@ -113,6 +113,9 @@ RA241 Add 'from': paper, derived, null, ceiling, or ours with 'why'.
 RA242 Name it where it belongs, or remove it.
 RA243 Take from an experiment that does not itself take from this one.
 RA244 Quote the text: within braces a comma ends it.
+RA245 Name an arm with nothing to learn, or write 'no_control' with the reason why there is none.
+RA246 Write 'within: {absolute: N, from: ours, why: WHY}', or 'from: paper' in it where the paper
+  states the margin, too.
 """
 
 REMEDIES: dict[str, str] = {
@@ -190,8 +193,8 @@ class Faults:
 
     @property
     def locs(self) -> frozenset[Loc]:
-        """The places that have a fault."""
-        return frozenset(fault.loc for fault in self._kept)
+        """The places that have an error. A warning hides nothing at its place or below."""
+        return frozenset(fault.loc for fault in self._kept if fault.severity == "error")
 
     def in_order(self) -> list[Fault]:
         """Return the faults by place, each once; of too many the errors first, and then a count."""

@@ -554,8 +554,8 @@ class NotAudited(StrictModel):
 # --- the audit ------------------------------------------------------------------------------------
 
 
-class Paper(StrictModel):
-    """The paper that is audited."""
+class Publication(StrictModel):
+    """What both forms of an audit say of the paper in the same words."""
 
     slug: Slug
     """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
@@ -573,6 +573,11 @@ class Paper(StrictModel):
     """The identifier of the OpenReview forum."""
     code: Text | None = None
     """The authors' public repository, with the revision that was read."""
+
+
+class Paper(Publication):
+    """The paper that is audited."""
+
     read: tuple[Text, ...] = ()
     """What was read of the paper, in a few words each: its text, its card, the authors' code."""
     not_read: tuple[Text, ...] = ()

@@ -490,6 +490,17 @@ class Kind(StrictModel):
         return None
 
     @property
+    def unsourced(self) -> str | None:
+        """The field with a margin around the paper's number of which nobody says whose it is."""
+        return None
+
+    @property
+    def compared_arm(self) -> str | None:
+        """The arm that the own runs are compared with; None if there is none, or several."""
+        arms = {side.arm for side in self.sides or ()}
+        return next((arm for arm in arms if arm is not None), None) if None in arms else None
+
+    @property
     def group(self) -> str | None:
         """The arm whose runs are compared as a group; None where runs of one seed are."""
         return None

@@ -116,6 +116,11 @@ class Reaches(OneBound):
         reference = self.relative_to or self.grown_from
         return self.between if reference is None else (self.value, reference)
 
+    @property
+    def compared_arm(self) -> str | None:
+        """The arm that the quantity is compared with; the ends of a place are none."""
+        return None if self.between is not None else super().compared_arm
+
     def compared(self, measurement: str, names: Names) -> tuple[str, str]:
         """Return the quantity or the difference, and what it is divided by or lies between."""
         if self.grown_from is not None and self._differs:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # help starts without it
     from rich.table import Table
 
 NARROWEST = 40
-"""The least width used, even if the terminal claims to be narrower (``COLUMNS=0``)."""
+"""The fewest columns that lines are wrapped to, even if the terminal claims less (`COLUMNS=0`)."""
 
 
 def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
@@ -33,10 +33,6 @@ def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
     if console.width < narrowest:
         console.width = narrowest
     return console
-
-
-NARROWEST = 40
-"""The fewest columns that lines are wrapped to."""
 
 
 def columns() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from reproaudit.audit.model import Audit, Setting
-from reproaudit.cell import SettingValue
+from reproaudit.cell import SettingValue, value_text
 from reproaudit.checks import Kind, Names
 from reproaudit.formats.numbers import at_words, listed, setting_value
 from reproaudit.formats.verdict import Varied
@@ -14,8 +14,8 @@ from reproaudit.formats.verdict import Varied
 def value_words(setting: Setting, value: SettingValue) -> str:
     """Return what a page calls a value of a setting: its phrase, or the value."""
     text = setting_value(value)
-    phrases = {value.replace("_", " "): words for value, words in setting.phrases.items()}
-    return phrases.get(text, text)
+    phrases = {written.replace("_", " "): words for written, words in setting.phrases.items()}
+    return phrases.get(text, setting.phrases.get(value_text(value), text))
 
 
 class Namer:

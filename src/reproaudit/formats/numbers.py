@@ -115,3 +115,18 @@ def documented_words(by_reviewers: int | None, card: int, of: int) -> str:
     if by_reviewers != card:
         return f"{by_reviewers} of {of} by reviewers, {card} by the card"
     return f"{card} of {of} documented"
+
+
+# --- who measured ---------------------------------------------------------------------------------
+
+NOT_STATED = "not stated"
+"""What a manifest says of who made measurements, and with what, where nobody said."""
+
+
+def maker_words(who: str, source: str = NOT_STATED) -> str:
+    """Return by whom measurements were made, and from where: measured by R. Reader (its logs).
+
+    What nobody states is left out: measured elsewhere.
+    """
+    by = "measured elsewhere" if who == NOT_STATED else f"measured by {who}"
+    return by if source == NOT_STATED else f"{by} ({source})"

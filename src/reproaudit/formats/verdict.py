@@ -87,6 +87,7 @@ class Verdict(StrEnum):
     PASSES = "passes"
     LARGER = "larger"
     OPEN = "open"
+    ITSELF = "itself"
 
 
 class Unlike(StrEnum):
@@ -354,8 +355,8 @@ class ControlAnswer(ArmAnswer):
     """What the runs of a control say."""
 
     verdict: Verdict
-    """fails; passes; has the larger contrast in more than half of the paired runs; or is open, and
-    stands in the way."""
+    """fails; passes; has the larger contrast in more than half of the paired runs; is open, and
+    stands in the way; or is what the claim is compared with, so that it tells nothing."""
 
 
 class AblationAnswer(ArmAnswer):
@@ -398,6 +399,7 @@ class ReasonKind(StrEnum):
     TOO_FEW = "too few"
     CONTROL_PASSES = "control passes"
     CONTROL_LARGER = "control larger"
+    CONTROL_ITSELF = "control itself"
     OUT_OF_REACH = "out of reach"
     VOID_RUNS = "void runs"
     ALL_DIVERGED = "all diverged"

@@ -18,6 +18,7 @@ from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
+from reproaudit.formats.numbers import NOT_STATED
 from reproaudit.intake.labels import (
     asked_of,
     is_named,
@@ -32,6 +33,7 @@ from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
+    Roles,
     StrayError,
     compare_settings,
     crashed_seeds,
@@ -122,31 +124,22 @@ def import_logs(
         given = labelled_runs(logged, asked, audit)
         refuse_unmatched(given, mapping)
         finished, unfinished = _finished(given, mapping)
-        settings_of_runs = [*stated_of(finished, audit, mapping)]
-        audit, alternatives = with_readings(audit, tier, settings_of_runs)
+        audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
-        scope = replace(scope, batches=(*scope.batches, *alternatives))
+        scope = replace(scope, batches=(*scope.batches, *others))
         request = Request(audit, tier, scope, mapping)
         placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
-        crashed = crashed_seeds(request, unfinished, placed)
-        roles = [
-            _role(request, batch, runs, settings, crashed.get(batch, ()))
-            for batch, runs in placed.items()
-        ]
-        _refuse_unlogged(roles, mapping)
+        roles = _roles(request, placed, settings, crashed_seeds(request, unfinished, placed))
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
-    judged = [
-        *_judged_of([*_counted(given, asked, runs)], runs, unfinished, strays),
-        *_void(roles),
-        *_absent_arms(request, asked, roles, strays),
-    ]
-    counted = [on_one_line(sentence, 5_000) for sentence in judged]
+    told = _judged_of([*_counted(given, asked, runs)], runs, unfinished, strays)
+    counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
+    counted += _absent_arms(request, asked, roles, strays)
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
@@ -340,9 +333,9 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
     names = some([*dict.fromkeys(path.name or path.resolve().name for path in logs)])
     youngest = max(file.stat().st_mtime for run in runs for file in run.files)
     return Origin(
-        who=mapping.who or "not stated",
+        who=mapping.who or NOT_STATED,
         source=on_one_line(mapping.source or f"{loggers} logs: {names}", 300),
-        framework=mapping.framework or f"not stated; logged by {loggers}",
+        framework=mapping.framework or f"{NOT_STATED}; logged by {loggers}",
         made=mapping.date or datetime.fromtimestamp(youngest, UTC).date(),
     )
 
@@ -398,6 +391,21 @@ class _Role:
     absent: list[str] = field(default_factory=list)
     crashed: Collection[int] = ()
     lacking: list[str] = field(default_factory=list)
+
+
+def _roles(
+    request: Request,
+    placed: Roles,
+    stated: Mapping[str, Mapping[str, SettingValue]],
+    crashed: Mapping[Batch, Collection[int]],
+) -> list[_Role]:
+    """Make the measurements of every role; a LogError if nothing of what is wanted was logged."""
+    roles = [
+        _role(request, batch, runs, stated, crashed.get(batch, ()))
+        for batch, runs in placed.items()
+    ]
+    _refuse_unlogged(roles, request.mapping)
+    return roles
 
 
 def _role(

@@ -21,6 +21,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, MeasurementKind
 from reproaudit.errors import SpecError, UsageError, did_you_mean
+from reproaudit.formats.numbers import NOT_STATED
 from reproaudit.intake.manifest import MANIFEST, Manifest, parse_manifest
 from reproaudit.intake.reading import Submission, reader_of, submission_of
 from reproaudit.logs.asked import Asked
@@ -75,7 +76,7 @@ def manifest_head(
     one_unit: str | None = None,
 ) -> dict[str, Any]:
     """Return what a manifest says of all runs; without an origin it is not stated, and of today."""
-    names = dict.fromkeys(("who", "source", "framework"), "not stated")
+    names = dict.fromkeys(("who", "source", "framework"), NOT_STATED)
     origin = origin or Origin(**names, made=datetime.now(UTC).date())
     stated = {
         "schema_version": 1,

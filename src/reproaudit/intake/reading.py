@@ -51,7 +51,7 @@ from reproaudit.records import CellStatus, Environment, Measurements, Origin, Re
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
 OURS = "reproaudit"
 """The name by which tables of results call our own measurements."""
-DISTINCT = 10
+MANY_VALUES = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
 MOST_READ = 100_000
 """Times that a manifest may have a table read: each file for each of its seeds."""
@@ -295,7 +295,7 @@ class SubmissionReader:
             measured = record.measurements
             series = (each.values for each in measured.series.values())
             arrays = [*series, *measured.arrays.values()]
-            many = any(np.unique(array).size >= DISTINCT for array in arrays)
+            many = any(np.unique(array).size >= MANY_VALUES for array in arrays)
             if many and record.status is CellStatus.COMPLETED:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():

@@ -14,7 +14,7 @@ from reproaudit.judge.bundles import Records, SeedRecords, index_records
 from reproaudit.judge.certainty import History
 from reproaudit.judge.outcomes import judge
 
-ENGINE = 5
+ENGINE = 6
 """The number of these rules: with other ones, the same records may answer otherwise."""
 
 __all__ = ["ENGINE", "History", "Records", "SeedRecords", "index_records", "judge"]

@@ -24,6 +24,9 @@ from reproaudit.records import Measurements, Record, Series
 from reproaudit.stats.courses import WHOLE_COURSE
 from reproaudit.stats.onsets import BEYOND_NOISE, STILL, noise
 
+DISTINCT = 3
+"""Numbers of the runs of two arms, all equal, from which one is taken for a copy of the other."""
+
 
 class SeedRecords(dict[int, Record]):
     """The records of one experiment and its settings, by seed.
@@ -112,6 +115,34 @@ class Bundles:
             if partner is not None
         }
         return replace(bare, others={**others, arm.name: bare})
+
+    def compares_with_itself(self, arm: PlannedArm, checks: Sequence[Kind]) -> bool:
+        """Tell whether checks compare an arm with nothing but itself, or a copy of its runs."""
+        return all(self._is_of_itself(arm, check) for check in checks)
+
+    def _is_of_itself(self, arm: PlannedArm, check: Kind) -> bool:
+        if check.compared_arm is None:
+            return False
+        other = self.arms[check.compared_arm]
+        is_same = other.key(self.audit, self.tier) == arm.key(self.audit, self.tier)
+        return is_same or self._has_copies(arm, other, check)
+
+    def _has_copies(self, arm: PlannedArm, other: PlannedArm, check: Kind) -> bool:
+        """Whether all runs of two arms have the same numbers, and not by chance: distinct ones."""
+        theirs = self.recorded(other).runs
+        records = [record for seed, record in self.recorded(arm).runs.items() if seed in theirs]
+        distinct: set[bytes] = set()
+        for record in records:
+            try:
+                run = self.run(arm, record)
+                numbers = [run.numbers(side) for side in check.sides or ()]
+            except MeasurementMissingError:
+                return False
+            first, second = numbers
+            if not np.array_equal(first, second):
+                return False
+            distinct.add(first.tobytes())
+        return len(distinct) >= DISTINCT
 
     def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
         """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""

@@ -16,6 +16,7 @@ from reproaudit.formats.verdict import (
     Outcome,
     Reason,
     ReasonKind,
+    Verdict,
 )
 from reproaudit.judge.arms import varied_of
 from reproaudit.judge.readings import Panel, out_of_reach
@@ -142,8 +143,11 @@ def _runs(claim: Claim, judged: ClaimAnswer) -> Iterator[Reason]:
 
 
 def _controls(claim: Claim, judged: ClaimAnswer) -> Iterator[Reason]:
-    if claim.needs_control and not any(control.n for control in judged.controls):
+    ran = [control for control in judged.controls if control.n]
+    if claim.needs_control and not ran:
         yield Reason(kind=ReasonKind.NO_CONTROL)
+    if ran and all(control.verdict is Verdict.ITSELF for control in ran):
+        yield Reason(kind=ReasonKind.CONTROL_ITSELF, arm=ran[0].name)
 
 
 def _not_alike(judged: ClaimAnswer) -> Iterator[Reason]:

@@ -178,10 +178,18 @@ class Panel:
         answers = []
         for control in map(self.headline, self.having(Role.CONTROL)):
             pairs = zip(own.levels, control.levels, strict=True)
-            verdicts = [_verdict(*pair, self.bundles.claim) for pair in pairs]
+            verdicts = [self._verdict(*pair) for pair in pairs]
             worst = min(verdicts, key=_WORST_FIRST.index)
             answers.append(ControlAnswer(**control.fields(), verdict=worst))
         return tuple(answers)
+
+    def _verdict(self, own: ArmAtLevel, control: ArmAtLevel) -> Verdict:
+        verdict = _verdict(own, control, self.bundles.claim)
+        headline = self.bundles.claim.headline
+        may_fail = verdict in (Verdict.FAILS, Verdict.OPEN)
+        if may_fail and self.bundles.compares_with_itself(control.arm, headline):
+            return Verdict.ITSELF
+        return verdict
 
     # --- readings -----------------------------------------------------------------------------
 
@@ -214,7 +222,7 @@ class Panel:
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
         controls = [self.at(arm, coordinate) for arm in self.having(Role.CONTROL)]
-        verdicts = [_verdict(own, control, claim) for control in controls]
+        verdicts = [self._verdict(own, control) for control in controls]
         # a control whose contrast is larger takes a yes away; it says nothing against a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
         for control, verdict in zip(controls, verdicts, strict=True):
@@ -344,7 +352,7 @@ def _moves(own: JudgedArm, other: JudgedArm) -> bool:
     )
 
 
-_WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.FAILS)
+_WORST_FIRST = (Verdict.PASSES, Verdict.LARGER, Verdict.OPEN, Verdict.ITSELF, Verdict.FAILS)
 
 
 def _verdict(own: ArmAtLevel, control: ArmAtLevel, claim: Claim) -> Verdict:

@@ -146,8 +146,8 @@ class _Finder:
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
         joined = join_parts(mlflow.told_apart(certain), self._folder)
-        alone = Counter(run.folder for run in joined)
-        told = [_crashed(run) if alone[run.folder] == 1 else run for run in joined]
+        counts = Counter(run.folder for run in joined)
+        told = [_crashed(run) if counts[run.folder] == 1 else run for run in joined]
         return [configured(run, self._folder, read) for run in told]
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from reproaudit.formats.numbers import maker_words
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 
@@ -22,7 +23,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     head = card.head
     lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
     if card.origin is not None:
-        lines += [f"Not ours: measured by {card.origin.who} ({card.origin.source}).", ""]
+        lines += [f"Not ours: {maker_words(card.origin.who, card.origin.source)}.", ""]
     lines += [" ".join(head.verdict), "", "| claim | answer | what was found |", "|---|---|---|"]
     answers = {answer.id: answer for answer in card.claims}
     rows = [row for line in head.claims for row in _rows(line, answers[line.claim])]

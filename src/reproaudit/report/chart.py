@@ -92,7 +92,7 @@ def chart(figure: Figure) -> Markup:
     frame = _Frame(left, right, top, floor)
     parts = [*_accepted(figure, y, frame), *_grid(x, y, figure, left, floor)]
     parts += _stages(x, figure, top, floor)
-    parts += [_level(level.is_bound, y.place(level.at), left, right) for level in figure.levels]
+    parts += _levels(figure, y, left, right)
     for lines in sorted(figure.lines, key=lambda lines: ORDER.index(lines.role)):
         parts += _drawn(figure, lines, x, y)
     parts += _labels(figure, y, top, floor)
@@ -105,7 +105,7 @@ def picture(figure: Figure) -> Markup:
     """Return a figure in small: the lines alone."""
     x = _Axis(_places(figure), figure.log_x, 2.0, SMALL[0] - 2)
     y = _Axis(_heights(figure), figure.log_y, SMALL[1] - 2, 2.0)
-    parts = [_level(level.is_bound, y.place(level.at), 2, SMALL[0] - 2) for level in figure.levels]
+    parts = [*_levels(figure, y, 2, SMALL[0] - 2)]
     for lines in sorted(figure.lines, key=lambda lines: ORDER.index(lines.role)):
         parts += [_curve(lines.role, lines.x, run, x, y) for run in lines.runs[:FEW]]
     return _svg("picture", *SMALL, chart_label(figure), parts)
@@ -320,7 +320,10 @@ def strip(part: ClaimPart) -> Markup:
         for row, mark in enumerate(marks)
         for value in mark.values
     ]
-    said = [f"{mark.words} from {_span(mark.values)}" for mark in marks]
+    said = [
+        f"{mark.words} from {number(min(mark.values))} to {number(max(mark.values))}"
+        for mark in marks
+    ]
     label = f"{check.bounded}: {'; '.join(said)}"
     return _svg("strip", STRIP_WIDTH, height, label, parts)
 
@@ -392,10 +395,6 @@ def _mark(kind: str, x: float, y: float) -> Markup:
     return _rect("control", x - 2, y - 2, 4, 4) if kind == "control" else _disc(kind, x, y)
 
 
-def _span(values: Sequence[float]) -> str:
-    return f"{number(min(values))} to {number(max(values))}"
-
-
 # --- what is drawn with ---------------------------------------------------------------------------
 
 
@@ -450,8 +449,10 @@ def _svg(name: str, width: float, height: float, label: str, parts: Sequence[Mar
     return Markup(frame).format(name, _n(width), _n(height), label, Markup().join(parts))
 
 
-def _level(is_bound: bool, at: float, left: float, right: float) -> Markup:
-    return _segment("bound" if is_bound else "level", left, at, right, at)
+def _levels(figure: Figure, y: _Axis, left: float, right: float) -> Iterator[Markup]:
+    for level in figure.levels:
+        at = y.place(level.at)
+        yield _segment("bound" if level.is_bound else "level", left, at, right, at)
 
 
 def _segment(name: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

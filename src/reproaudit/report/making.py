@@ -54,10 +54,10 @@ def made_words(card: Scorecard) -> Iterator[str]:
             )
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
         if made.adopted:
-            codes = listed([code[:8] for code in made.adopted])
+            codes = listed([code[:8] for code in (*made.adopted, made.code)])
             yield (
-                f"Measured with code {codes}; measured again with {made.code[:8]} in "
-                f"{made.measured_again:,} of {card.records.count:,} cells: the same bits."
+                f"Measured with code {codes}, in {made.measured_again:,} of "
+                f"{card.records.count:,} cells with two of them: the same bits."
             )
         if made.other_groups:
             yield f"{made.other_groups} other groups of records were left out."

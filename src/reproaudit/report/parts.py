@@ -115,14 +115,14 @@ class ClaimPart:
     @property
     def leading(self) -> CheckRows | None:
         """The condition that the claim's row shows, or else the first that decides."""
-        deciding = [check for check in self.checks if check.first.role is RowRole.DECIDES]
+        deciding = {
+            (check.first.place, check.first.condition): check
+            for check in self.checks
+            if check.first.role is RowRole.DECIDES
+        }
         shown = self.answer.leading
-        named = (
-            check
-            for check in deciding
-            if shown and (check.first.place, check.first.condition) == (shown.check, shown.name)
-        )
-        return next(named, None) or next(iter(deciding), None)
+        named = None if shown is None else deciding.get((shown.check, shown.name))
+        return named or next(iter(deciding.values()), None)
 
 
 def is_stated(row: Row) -> bool:
@@ -169,20 +169,17 @@ def part_of(card: Scorecard, claim: str) -> ClaimPart:
 
 def sides(head: Head) -> list[tuple[str, tuple[ClaimLine, ...]]]:
     """Return the claims that the first screen lists, under whose they are."""
-    titled = ((OWN_CLAIMS, head.own), (OTHER_SIDE, head.other_side))
-    return [(title, lines) for title, lines in titled if lines]
+    titled = {OWN_CLAIMS: head.own, OTHER_SIDE: head.other_side}
+    return [(title, lines) for title, lines in titled.items() if lines]
 
 
 def groups(every: Sequence[ClaimPart]) -> list[tuple[str, list[ClaimPart]]]:
     """Return the claims by whose they are, each with the words that stand above them."""
-    titled = (
-        (OWN_CLAIMS, ("paper",)),
-        (OTHER_SIDE, ("literature",)),
-        (OTHERS, ("code", "derived")),
-        (QUESTIONS, ("ours",)),
-    )
-    found = [(title, [part for part in every if part.line.whose in who]) for title, who in titled]
-    return [(title, some) for title, some in found if some]
+    titles = {"paper": OWN_CLAIMS, "literature": OTHER_SIDE, "ours": QUESTIONS}
+    found: dict[str, list[ClaimPart]] = {}
+    for part in every:
+        found.setdefault(titles.get(part.line.whose, OTHERS), []).append(part)
+    return list(found.items())
 
 
 def legend_words(lines: Sequence[ClaimLine]) -> str:

@@ -9,9 +9,9 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from reproaudit.formats.numbers import counted
+from reproaudit.formats.numbers import counted, maker_words
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
-from reproaudit.formats.verdict import Level
+from reproaudit.formats.verdict import Level, Verdict
 from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
@@ -142,8 +142,8 @@ def _details(part: ClaimPart, width: int) -> Iterator[str]:
 
 def _verdict(card: Scorecard, width: int) -> Iterator[str]:
     if card.origin is not None:
-        who = f"{card.origin.who} ({card.origin.source})"
-        yield from _wrapped(f"Not ours: measured by {who}.", width)
+        made = maker_words(card.origin.who, card.origin.source)
+        yield from _wrapped(f"Not ours: {made}.", width)
     if card.rule is not None:
         yield from _wrapped(card.rule.text, width)
     yield from _wrapped(as_written_words(card), width)
@@ -183,6 +183,8 @@ def _unmet_of(part: ClaimPart) -> Iterator[str]:
         if own:
             yield f"{check.bounded}: {counts}"
         elsewhere += len(unmet) > len(own)
+        blind = [row for row in check.rows if row.answer == Verdict.ITSELF]
+        yield from (f"control {row.arm_words}: {row.decision}, {row.why}" for row in blind)
     if elsewhere:
         yield f"{counted(elsewhere, 'condition')} with other stated values"
 

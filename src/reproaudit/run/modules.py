@@ -26,7 +26,7 @@ from importlib.machinery import (
 )
 from pathlib import Path
 
-from reproaudit.audit.catalog import PACKAGE, Module
+from reproaudit.audit.catalog import PACKAGE_FOLDER, Module
 from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.store.code import PaperFiles, files_of
@@ -152,7 +152,7 @@ def places_of_libraries() -> list[str]:
     """
     standard = Path(os.__file__).parent
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    stated = {str(PACKAGE.parent), *map(os.path.abspath, given)}
+    stated = {str(PACKAGE_FOLDER.parent), *map(os.path.abspath, given)}
     installed = set(_installed())
     return [
         place

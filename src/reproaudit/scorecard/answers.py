@@ -201,7 +201,7 @@ def _made(chosen: Chosen, lower: Chosen, tier: TierName, said: Made) -> Made:
         revisions=tuple(sorted(revisions, key=lambda revision: revision or "unknown")),
         code=code,
         adopted=adopted,
-        measured_again=len(chosen.adoptions.cells_of(records)) if adopted else 0,
+        measured_again=len(chosen.adoptions.cells_of(records, code)),
         other_groups=chosen.others,
         left_out=(*chosen.left_out(tier), *lower.left_out("quick")),
         damaged=said.damaged,

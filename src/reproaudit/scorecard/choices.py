@@ -21,22 +21,16 @@ from reproaudit.formats.verdict import (
     Outcome,
     ReadingAnswer,
 )
-from reproaudit.scorecard.claims import ClaimText
+from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
     HANGS,
-    PLACES,
     answering_runs,
     called_of,
     figure_of,
     figure_words,
-    places_of,
     typical_words,
-    with_places,
 )
 from reproaudit.stats.binomial import Decision
-
-CLEAR = (Answer.YES, Answer.NO)
-
 
 _Values = Mapping[str, SettingValue]
 """Values by setting: of one, or of several that change at once."""
@@ -259,16 +253,20 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
 # --- what matters ---------------------------------------------------------------------------------
 
 
+_Turns = Sequence[tuple[ClaimText, ReadingAnswer]]
+"""Claims whose answers change, each with the arm in which it does."""
+
+
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
     """Return the choices that change an answer; values that change the same ones stand together."""
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
-        joined: dict[tuple[str, ...], list[tuple[str, list[_Turn]]]] = {}
+        joined: dict[tuple[object, ...], list[tuple[str, _Turns]]] = {}
         for chosen, words in choice.values:
-            under = _under(choice, chosen)
-            turns = [_Turn(claim, arm) for claim, arm in under if turns_answer(claim, arm)]
+            turns = [pair for pair in _under(choice, chosen) if turns_answer(*pair)]
+            alike = tuple((claim, arm.answer, arm.yes, arm.valid) for claim, arm in turns)
             if turns:
-                joined.setdefault(tuple(turn.key for turn in turns), []).append((words, turns))
+                joined.setdefault(alike, []).append((words, turns))
         rows += [_choice(choice, values) for values in joined.values()]
     return tuple(sorted(rows, key=lambda row: (row.guess, row.small)))
 
@@ -278,95 +276,57 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     if not isinstance(arm, AlternativeAnswer):
         answers = {arm.answer, _beside(claim, arm).answer}
         is_judged = len(answers) > 1 and Answer.UNFINISHED not in answers
-        return is_judged and not answers.isdisjoint(CLEAR)
+        return is_judged and not answers.isdisjoint((Answer.YES, Answer.NO))
     if not arm.counts or not arm.credible:
         return False
     if claim.answer.outcome is Outcome.UNDECIDED:
-        return arm.answer in CLEAR and _cell(claim, arm).changes
+        return arm.answer in (Answer.YES, Answer.NO) and _cell(claim, arm).changes
     return claim.answer.changed_by(arm)
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """A claim whose answer changes, and the arm in which it does."""
+def _figures(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> tuple[tuple[str, str], str]:
+    """The typical number under both values, of what one of them misses: alone, and in words.
 
-    claim: ClaimText
-    arm: ReadingAnswer
-
-    @property
-    def key(self) -> str:
-        """What is the same of values that stand together."""
-        return f"{self.claim.answer.id} {self.arm.answer} {self.arm.yes} of {self.arm.valid}"
-
-    @property
-    def counts(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The runs that say yes under either value, and the runs that answer."""
-        cell = _cell(self.claim, self.arm)
-        return (cell.own_yes, cell.yes), (cell.own_n, cell.n)
-
-    @property
-    def answers(self) -> tuple[Answer, Answer]:
-        """What the runs answer under either value."""
-        return _beside(self.claim, self.arm).answer, self.arm.answer
-
-    @property
-    def numbers(self) -> tuple[str, str]:
-        """The typical number under either value, of what one of them misses; '' without."""
-        place = self._place
-        if place is None:
-            return "", ""
-        shown = self.arm.estimates[place]
-        number = self.claim.number_of(shown)
-        there = figure_of(shown, number)
-        if isinstance(self.arm, AlternativeAnswer):
-            typical = [*self.arm.own_typical, *[None] * len(self.arm.estimates)][place]
-            here = "" if typical is None else figure_words(shown, number, typical)
-        else:
-            own = _beside(self.claim, self.arm).estimates
-            here = figure_of(own[place], number) if place < len(own) else ""
-        return (here, there) if here and there else ("", "")
-
-    @property
-    def _place(self) -> int | None:
-        """The place of a condition that either side misses, else of the first."""
-        own = _beside(self.claim, self.arm).estimates
-        met = [mine.met and other.met for mine, other in zip(own, self.arm.estimates, strict=False)]
-        missed = [place for place, is_met in enumerate(met) if not is_met]
-        return next(iter(missed), 0 if self.arm.estimates else None)
-
-    def both(self, first: int, last: int) -> str:
-        """Return the number under both values in words: distance 0.035 → 0.38."""
-        place = self._place
-        numbers = self.numbers
-        if place is None:
-            return ""
-        shown = self.arm.estimates[place]
-        what = self.claim.number_of(shown)
-        noun, held = self.claim.named(shown, self.claim.claim.headline[shown.check])
-        own = _beside(self.claim, self.arm).estimates
-        if what.bound is not None and not isinstance(self.arm, AlternativeAnswer):
-            sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
-            return f"{sides[first]} → {sides[last]}"
-        if not numbers[0]:
-            return ""
-        pair = f"{numbers[first]} → {numbers[last]}"
-        return what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
+    So 0.035 and 0.38, and distance 0.035 → 0.38; empty where there is none.
+    """
+    own = _beside(claim, arm).estimates
+    if not arm.estimates:
+        return ("", ""), ""
+    met = [mine.met and other.met for mine, other in zip(own, arm.estimates, strict=False)]
+    place = next((place for place, is_met in enumerate(met) if not is_met), 0)
+    shown = arm.estimates[place]
+    what = claim.number_of(shown)
+    noun, held = claim.named(shown, claim.claim.headline[shown.check])
+    here = figure_of(own[place], what) if place < len(own) else ""
+    if isinstance(arm, AlternativeAnswer):
+        typical = arm.own_typical[place] if place < len(arm.own_typical) else None
+        here = "" if typical is None else figure_words(shown, what, typical)
+    elif what.bound is not None:
+        sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
+        return ("", ""), " → ".join(reversed(sides) if swapped else sides)
+    numbers = (here, figure_of(shown, what))
+    first, last = reversed(numbers) if swapped else numbers
+    if not (first and last):
+        return ("", ""), ""
+    pair = f"{first} → {last}"
+    said = what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
+    return (first, last), said
 
 
-def _choice(choice: _Open, values: Sequence[tuple[str, list[_Turn]]]) -> ChoiceRow:
+def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
     """A row of the table, the value first with which more runs say yes."""
     turns = values[0][1]
     names = tuple(words for words, _ in values)
-    here, there = (sum(turn.counts[0][side] for turn in turns) for side in (0, 1))
-    guess = choice.guess
-    swapped = there > here and not guess and len(names) == 1
-    effects = tuple(_effect(turn, swapped) for turn in turns)
-    small = any(turn.claim.is_smaller(turn.arm) for turn in turns)
+    cells = [_cell(claim, arm) for claim, arm in turns]
+    more = sum(cell.yes - cell.own_yes for cell in cells)
+    swapped = more > 0 and not choice.guess and len(names) == 1
+    effects = tuple(_effect(claim, arm, swapped=swapped) for claim, arm in turns)
+    small = any(claim.is_smaller(arm) for claim, arm in turns)
     return ChoiceRow(
         **choice.named,
         value=names[0] if swapped else choice.own,
         others=(choice.own,) if swapped else names,
-        guess=guess,
+        guess=choice.guess,
         effects=effects,
         scale="reduced" if small else "own",
         small=small,
@@ -377,32 +337,33 @@ NO_EVIDENCE = " (no evidence)"
 """What is said of runs that tell nothing, since a control ends alike."""
 
 
-def _effect(turn: _Turn, swapped: bool) -> ChoiceEffect:
-    order = (1, 0) if swapped else (0, 1)
-    yes, n = turn.counts
-    figures = turn.numbers
-    first, last = order
-    is_blind = Answer.BLIND in turn.answers
-    counts = f"{yes[first]} → {of(yes[last], n[last])}"
-    if n[0] != n[1] or is_blind:
-        sides = [
-            f"{of(yes[at], n[at])}{NO_EVIDENCE if turn.answers[at] is Answer.BLIND else ''}"
-            for at in order
-        ]
-        counts = " → ".join(sides)
-    both = "" if is_blind else turn.both(first, last)
-    numbers = f", {both}" if both else ""
-    siblings = "".join(f"; the same with {words}" for words in siblings_of(turn.claim, turn.arm))
+def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEffect:
+    cell = _cell(claim, arm)
+    answers = (cell.own_answer, cell.answer)
+    yes = (cell.own_yes, cell.yes)
+    n = (cell.own_n, cell.n)
+    if swapped:
+        answers, yes, n = answers[::-1], yes[::-1], n[::-1]
+    numbers, both = _figures(claim, arm, swapped=swapped)
+    counts = f"{yes[0]} → {of(yes[1], n[1])}"
+    if n[0] != n[1]:
+        counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
+    if Answer.BLIND in answers:
+        numbers, both = ("", ""), ""
+        blind = [NO_EVIDENCE if answer is Answer.BLIND else "" for answer in answers]
+        counts = f"{of(yes[0], n[0])}{blind[0]} → {of(yes[1], n[1])}{blind[1]}"
+    siblings = "".join(f"; the same with {words}" for words in siblings_of(claim, arm))
+    text = ", ".join(filter(None, (f"{claim.claim.short}: {counts}", both)))
     return ChoiceEffect(
-        claim=turn.claim.answer.id,
-        title=turn.claim.claim.short,
-        answers=(turn.answers[first], turn.answers[last]),
-        yes=(yes[first], yes[last]),
-        n=(n[first], n[last]),
-        numbers=(figures[first], figures[last]),
+        claim=claim.answer.id,
+        title=claim.claim.short,
+        answers=answers,
+        yes=yes,
+        n=n,
+        numbers=numbers,
         counts=counts,
         also=siblings,
-        text=f"{turn.claim.claim.short}: {counts}{numbers}{siblings}",
+        text=f"{text}{siblings}",
     )
 
 

@@ -8,11 +8,14 @@ from functools import cached_property
 from statistics import median
 
 from reproaudit.audit.arms import OWN, Role, arms_of
-from reproaudit.audit.model import Audit, Reading, Setting, Source, TierName
+from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
 from reproaudit.audit.plan import batch_of
-from reproaudit.checks import Kind
+from reproaudit.cell import SettingValue
+from reproaudit.checks import Kind, Number
 from reproaudit.declarations import Quantity, placement
+from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import at_words, listed, number
+from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     ArmAnswer,
@@ -23,22 +26,95 @@ from reproaudit.formats.verdict import (
     Varied,
     first_contrast,
 )
-from reproaudit.scorecard.words import (
-    Context,
-    places_of,
-    with_places,
-    words,
-)
+
+PLACES: Mapping[Source, str] = {
+    Source.PAPER: "paper",
+    Source.CARD: "card",
+    Source.AUTHORS_CODE: "code",
+    Source.REVIEWS: "reviews",
+    Source.REPRODUCTION: "the literature",
+    Source.DERIVED: "derived",
+    Source.RECALLED: "from memory",
+    Source.ASSUMPTION: "our guess",
+}
+"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
+
+
+def places_of(stated: Setting | Reading, value: SettingValue) -> str:
+    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
+
+    What agrees with another value than the setting's own is listed where it has a name.
+
+    Args:
+        stated: a setting, or another stated value of one.
+        value: the value as run; sources that agree are named where it is the one that they state.
+    """
+    agreeing = stated.also_at if value == stated.value else ()
+    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
+    own = "ours" if stated.ours and stated.source is Source.DERIVED else PLACES[stated.source]
+    others = [one.who or PLACES[one.source] for one in also]
+    return ", ".join(dict.fromkeys([stated.who or own, *others]))
+
+
+def with_places(values: Sequence[tuple[str, str]]) -> str:
+    """Return values in words, each with who states it; of several that one states, once."""
+    places = dict.fromkeys(place for _, place in values)
+    if len(places) == 1:
+        return f"{listed([words for words, _ in values])} ({''.join(places)})"
+    return listed([f"{words} ({place})" for words, place in values])
 
 
 @dataclass(frozen=True, eq=False)
-class ClaimText(Context):
-    """A claim with its answer, and the words that pages have of all that it says."""
+class ClaimText:
+    """A claim of an audit with its answer, and what a page calls the things in it."""
+
+    audit: Audit
+    claim: Claim
+    answer: ClaimAnswer
+    tier: TierName
+
+    @cached_property
+    def namer(self) -> Namer:
+        """The audit's names."""
+        return Namer(self.audit)
+
+    def setting(self, name: str) -> str:
+        """Return what a page calls a setting."""
+        return self.namer.setting(self.claim.experiment, name)
+
+    def arm(self, answer: ArmAnswer) -> str:
+        """Return what a page calls an arm."""
+        if answer.varied is None:
+            return self.namer.arm(answer.name)
+        return self.namer.varied(self.claim.experiment, answer.varied)
+
+    def noun(self, measurement: str) -> str:
+        """Return what a page calls a measurement."""
+        return self.namer.noun(self.claim.experiment, measurement)
+
+    def number_of(self, estimate: Estimate) -> Number:
+        """Return which of its kind's numbers a condition of the headline is on."""
+        return estimate.number_of(self.claim.headline[estimate.check])
+
+    def arm_of(self, reason: Reason) -> ArmAnswer:
+        """Return the arm that a reason is about; the claim's own runs if it names none."""
+        if not reason.arm:
+            return self.answer.base
+        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
+
+    def estimate_of(self, reason: Reason) -> Estimate:
+        """Return the condition that a reason is about."""
+        return self.answer.base.estimates[reason.place]
 
     @property
     def name(self) -> str:
         """The claim's name within its paper."""
         return self.answer.name
+
+    @property
+    def whose(self) -> Whose:
+        """Whose the claim is; ours is a question that the paper does not raise."""
+        return "ours" if self.claim.ours else self.claim.whose
 
     @property
     def base(self) -> ReadingAnswer:
@@ -49,10 +125,6 @@ class ClaimText(Context):
     def symbol(self) -> str:
         """What a coordinate is called; '' of a claim without."""
         return self.claim.grade.symbol if self.claim.grade is not None else ""
-
-    def why(self, reason: Reason) -> str:
-        """Return a reason as a page says it."""
-        return words(reason, self)
 
     @property
     def elsewhere(self) -> str:
@@ -178,13 +250,11 @@ class ClaimText(Context):
 
     def stated_value(self, reading: ArmAnswer) -> str:
         """Return a stated value with the places that state it: 20 pairs (code, card)."""
-        varied = self._varied(reading)
-        if varied is None:
-            return "the settings as run"
-        pairs = [(self._value_words(reading, one), one) for one in varied.every]
-        return with_places(
-            [(words, places_of(self._stated(reading, one), one.value)) for words, one in pairs]
-        )
+        pairs = [
+            (self._value_words(reading, one), places_of(self._stated(reading, one), one.value))
+            for one in self._varied(reading)
+        ]
+        return with_places(pairs) if pairs else "the settings as run"
 
     def _stated(self, reading: ArmAnswer, one: Varied) -> Setting | Reading:
         """What states a reading's value of one setting."""
@@ -197,25 +267,18 @@ class ClaimText(Context):
 
         The paper has no name of its own: the paper's.
         """
-        varied = self._varied(reading)
-        every = () if varied is None else varied.every
-        stated = [self._stated(reading, one) for one in every]
+        stated = [self._stated(reading, one) for one in self._varied(reading)]
         sides = {one.who or ("the paper" if one.source is Source.PAPER else "") for one in stated}
         return f"{sides.pop()}'s" if len(sides) == 1 and "" not in sides else ""
 
     def named_settings(self, reading: ArmAnswer) -> str:
         """Return what a page calls the settings that a reading varies."""
-        varied = self._varied(reading)
-        return listed(
-            [self.setting(one.setting) for one in (() if varied is None else varied.every)]
-        )
+        return listed([self.setting(one.setting) for one in self._varied(reading)])
 
     def varied_words(self, reading: ArmAnswer) -> str:
         """Return the value that a reading has of what readings vary, as a page calls it."""
-        varied = self._varied(reading)
-        if varied is None:
-            return "the settings as run"
-        return listed([self._value_words(reading, one) for one in varied.every])
+        words = [self._value_words(reading, one) for one in self._varied(reading)]
+        return listed(words) or "the settings as run"
 
     def _value_words(self, reading: ArmAnswer, one: Varied) -> str:
         setting = self.audit.settings_of(self.claim.experiment)[one.setting]
@@ -224,21 +287,23 @@ class ClaimText(Context):
         alone = Varied(setting=one.setting, value=one.value)
         return words or self.namer.varied(self.claim.experiment, alone)
 
-    def _varied(self, reading: ArmAnswer) -> Varied | None:
+    def _varied(self, reading: ArmAnswer) -> Sequence[Varied]:
         """What a reading varies; of the own runs, what the other side of the claim does.
 
         Without such a side, what the first other reading does.
         """
         if reading.varied is not None:
-            return reading.varied
+            return reading.varied.every
         sides = [side for side in self.answer.sides or () if side.role is Role.READING]
         others = [other.varied for other in (*sides, *self.answer.readings)]
         other = next(filter(None, others), None)
         if other is None:
-            return None
+            return ()
         settings = self.audit.settings_of(self.claim.experiment)
-        values = {one.setting: settings[one.setting].at(self.tier) for one in other.every}
-        return Varied.at_once(values)
+        return [
+            Varied(setting=one.setting, value=settings[one.setting].at(self.tier))
+            for one in other.every
+        ]
 
 
 def texts_of(audit: Audit, claims: Sequence[ClaimAnswer], tier: TierName) -> tuple[ClaimText, ...]:

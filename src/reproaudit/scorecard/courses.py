@@ -15,9 +15,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
-from reproaudit.checks import Course, Drawing, Kind, Names, Number, Run, Side, read_noun
+from reproaudit.checks import Course, Drawing, Kind, Names, Run, Side, read_noun
 from reproaudit.declarations import (
-    Coordinate,
     MeasurementKind,
     MeasurementMissingError,
     Passes,
@@ -71,10 +70,6 @@ class _Subject:
         return self.text.claim.headline[self.estimate.check]
 
     @property
-    def number(self) -> Number:
-        return self.estimate.number_of(self.check)
-
-    @property
     def names(self) -> Names:
         return self.text.namer.of(self.text.claim.experiment)
 
@@ -107,7 +102,7 @@ class _Subject:
             noun = self.text.noun(self.quantity.measurement)
             return Drawing(noun, levels=((level, f"level {stated(level)}"),))
         noun = self.text.noun_of(self.estimate).removesuffix(":")
-        return self.check.drawing(self.number, noun, self.names)
+        return self.check.drawing(self.estimate.number_of(self.check), noun, self.names)
 
     @property
     def accepted(self) -> tuple[float | None, float | None]:
@@ -323,21 +318,17 @@ def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[f
 
 def _along_levels(subject: _Subject, run: Run, axis: str) -> tuple[list[float], list[float]]:
     """The number at each coordinate of a graded claim at which it is one."""
-    found: list[tuple[float, float]] = []
-    for level in _graded(subject):
-        for condition in subject.check.conditions(run.placed({axis: level})):
-            if condition.name == subject.estimate.name and condition.value is not None:
-                found.append((float(level), float(f"{condition.value:.4g}")))
+    grade = subject.panel.bundles.claim.grade
+    found = sorted(
+        (float(level), float(f"{condition.value:.4g}"))
+        for level in (() if grade is None else grade.easiest_first)
+        if not isinstance(level, str)
+        for condition in subject.check.conditions(run.placed({axis: level}))
+        if condition.name == subject.estimate.name and condition.value is not None
+    )
     if not found:
         raise MeasurementMissingError("no number", subject.estimate.measurement)
-    found.sort()
     return [x for x, _ in found], [y for _, y in found]
-
-
-def _graded(subject: _Subject) -> list[int | float]:
-    grade = subject.panel.bundles.claim.grade
-    levels: Sequence[Coordinate] = () if grade is None else grade.easiest_first
-    return [level for level in levels if not isinstance(level, str)]
 
 
 def _thinned(steps: Sequence[int], values: FloatArray) -> tuple[list[float], list[float]]:

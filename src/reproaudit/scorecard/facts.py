@@ -10,7 +10,7 @@ from reproaudit.formats.scorecard import AnswerWords
 from reproaudit.formats.verdict import Outcome
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.lines import cores_of
-from reproaudit.scorecard.words import WITHOUT, answering_runs, count_words, not_alike
+from reproaudit.scorecard.words import WITHOUT, answering_runs, count_words, not_alike, words
 from reproaudit.stats.binomial import share_interval
 
 
@@ -25,7 +25,7 @@ def answer_words(claim: ClaimText) -> AnswerWords:
         finding=f"{capital(claim.claim.short)}: {cores_of(claim)[0]}",
         source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
         runs=_runs(claim),
-        certainty=() if depends else tuple(map(claim.why, answer.reasons)),
+        certainty=() if depends else tuple(words(reason, claim) for reason in answer.reasons),
         own=claim.own,
         facts=tuple(_facts(claim)),
     )

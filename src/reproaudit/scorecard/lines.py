@@ -28,7 +28,7 @@ from reproaudit.scorecard.words import (
     figure_of,
     level_words,
     typical_words,
-    whose_of,
+    words,
 )
 from reproaudit.stats.binomial import Decision
 
@@ -54,7 +54,7 @@ def in_order(texts: Sequence[ClaimText]) -> list[ClaimText]:
     whose = ("paper", "literature", "code", "derived", "ours")
 
     def place(text: ClaimText) -> tuple[int, bool, int, bool]:
-        kind = whose.index(whose_of(text.claim))
+        kind = whose.index(text.whose)
         outcome = places.index(text.answer.outcome)
         return kind, not text.claim.main, outcome, is_plain(text)
 
@@ -92,7 +92,7 @@ def line_of(
         mark=look(answer.outcome).mark,
         outcome=answer.outcome,
         main=claim.claim.main,
-        whose=whose_of(claim.claim),
+        whose=claim.whose,
         level=None if depends else answer.level,
         title=claim.claim.short,
         text=_fitted([core, *_exceptions(claim, rows, stand_in)], left),
@@ -256,13 +256,13 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [f"{HANGS}, {form}" for form in _against(claim, base.estimates[first.place])]
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
-    why = claim.why(first)
+    why = words(first, claim)
     if not base.n:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
         return [f"{of(*answering_runs(base))}; {why}"]
     straddled = first.kind is ReasonKind.STRADDLES
-    brief = _against(claim, base.estimates[first.place]) if straddled else []
+    brief = [*_against(claim, base.estimates[first.place]), count_words(base)] if straddled else []
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 

@@ -66,11 +66,12 @@ def _fits(data: Any) -> bool:
     except (KeyError, TypeError, AttributeError):
         return False
     right = all(isinstance(count, int) for count in counts)
-    return whole and right and data["schema_version"] == 5 and all(map(_is_text, texts))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return (
+        whole
+        and right
+        and data["schema_version"] == 5
+        and all(isinstance(text, str) for text in texts)
+    )
 
 
 def digest_of_file(file: Path) -> str:

@@ -174,12 +174,9 @@ def _rows(claim: ClaimText, put: _Put) -> Iterator[Row]:
     if put.arm.estimates or not put.arm.n:
         return
     for place, check in enumerate(put.checks):
-        noun = claim.namer.compared(claim.claim.experiment, check, _first_measured(check))[0]
+        first = check.quantities()[0].measurement
+        noun = claim.namer.compared(claim.claim.experiment, check, first)[0]
         yield _bare(claim, put, place, check, noun)
-
-
-def _first_measured(check: Kind) -> str:
-    return check.quantities()[0].measurement
 
 
 def _level(claim: ClaimText, put: _Put, place: int) -> Coordinate | None:
@@ -205,7 +202,7 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
         "noun": called_of(number, noun),
         "says": number.never.format(noun=noun),
         "decision": decision,
-        "why": _voids(claim, arm, [True] * arm.n) or _diverged(count),
+        "why": _voids(claim, arm, arm.runs) or _diverged(count),
     }
     return Row(**_frame(claim, put, check, put.place + place, count, arm.at), **values)
 
@@ -246,9 +243,8 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
 
 
 def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
-    return (
-        "" if value is None or number.bound is not None else figure_words(estimate, number, value)
-    )
+    is_unsaid = value is None or number.bound is not None
+    return "" if is_unsaid or value is None else figure_words(estimate, number, value)
 
 
 def _frame(
@@ -294,19 +290,11 @@ def _arm_words(claim: ClaimText, put: _Put) -> str:
         return claim.stated_value(arm)
     if arm.role is Role.OWN:
         return "as run"
-    words = _words_of_its_own(claim, put)
+    words = f"without {claim.lacks(arm)}" if arm.role is Role.ABLATION else claim.arm(arm)
+    if arm.role is not Role.ABLATION and put.beside is None and arm.varied is None:
+        words += f" ({claim.where(arm)})"
     others = [claim.arm(reading) for reading in claim.answer.readings if reading.name == put.beside]
     return ", with ".join([words, *others])
-
-
-def _words_of_its_own(claim: ClaimText, put: _Put) -> str:
-    arm = put.arm
-    if arm.role is Role.ABLATION:
-        return f"without {claim.lacks(arm)}"
-    words = claim.arm(arm)
-    if put.beside is not None or arm.varied is not None:
-        return words
-    return f"{words} ({claim.where(arm)})"
 
 
 def _answer(arm: ArmAnswer) -> str:
@@ -356,8 +344,13 @@ def _stands_alone(claim: ClaimText, arm: ArmAnswer) -> bool:
 
 
 def _is_blind(put: _Put) -> bool:
-    """Whether a check decides, and a control or what has to succeed makes it tell nothing."""
+    """Whether a check decides, and tells nothing.
+
+    A control or what has to succeed may make it so, or that it compares a control with itself.
+    """
     arm = put.arm
+    if isinstance(arm, ControlAnswer) and arm.verdict is Verdict.ITSELF:
+        return True
     decides = put.role is RowRole.DECIDES
     return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
 
@@ -384,13 +377,16 @@ def _why(
     claim: ClaimText, arm: ArmAnswer, estimate: Estimate, count: _Count, decision: RowDecision
 ) -> str:
     """Why a condition is not decided, and what else is to be said of it."""
-    if decision is RowDecision.MET and _fails_elsewhere(arm):
-        return f"meets this; fails on {listed(_missed(claim, arm))}"
-    if decision is RowDecision.MET and _tells_little(claim, arm, estimate):
+    is_met = decision is RowDecision.MET
+    missed = [claim.noun_of(other) for other in arm.estimates if not other.met]
+    if is_met and missed and isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS:
+        return f"meets this; fails on {listed(missed)}"
+    if is_met and _tells_little(claim, arm, estimate):
         return "tells little: no control clearly misses it"
     unread = [
-        holds is None and not _is_unpaired(claim, run)
+        run
         for run, holds in zip(arm.runs, estimate.holds, strict=True)
+        if holds is None and not _is_unpaired(claim, run)
     ]
     parts = [_diverged(count)]
     parts += [
@@ -400,16 +396,6 @@ def _why(
     if decision in (RowDecision.OPEN, RowDecision.VOID):
         parts += [_voids(claim, arm, unread), _open(arm, estimate)]
     return "; ".join(filter(None, parts))
-
-
-def _fails_elsewhere(arm: ArmAnswer) -> bool:
-    fails = isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS
-    return fails and any(not estimate.met for estimate in arm.estimates)
-
-
-def _missed(claim: ClaimText, arm: ArmAnswer) -> list[str]:
-    """The nouns of what an arm misses."""
-    return [claim.noun_of(estimate) for estimate in arm.estimates if not estimate.met]
 
 
 def _tells_little(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> bool:
@@ -422,12 +408,11 @@ def _diverged(count: _Count) -> str:
     return f"{of(count.diverged, count.n)} diverged" if count.diverged else ""
 
 
-def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[bool]) -> str:
+def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[RunAnswer]) -> str:
     """What most of the runs have in common that cannot be held against a bound."""
-    voids = [run for run, is_unread in zip(arm.runs, unread, strict=True) if is_unread and run.void]
-    kinds = Counter((run.void, run.about) for run in voids)
+    kinds = Counter((run.void, run.about) for run in unread if run.void)
     for (void, about), count in kinds.most_common(1):
-        number = next(run.found for run in voids if (run.void, run.about) == (void, about))
+        number = next(run.found for run in unread if (run.void, run.about) == (void, about))
         if void is not None:
             return void_words(void, about, of(count, arm.n), number, claim)
     return ""
@@ -444,8 +429,12 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
     """A row that tells nothing, with what makes it blind: a control, or what has to succeed."""
     if row.decision is not RowDecision.TELLS_NOTHING:
         return row
-    arms = _arms_by(claim)
-    by = arms.get((row.arm, row.at if claim.answer.grades else None)) or arms.get((row.arm, None))
+    if row.answer == Verdict.ITSELF:
+        return row.model_copy(update={"why": "its runs are those that it is compared with"})
+    answer = claim.answer
+    readings = (*answer.grades, *answer.stated, *answer.alternatives)
+    arms = {(arm.name, arm.at): arm.by for arm in readings if arm.answer is Answer.BLIND and arm.by}
+    by = arms.get((row.arm, row.at if answer.grades else None)) or arms.get((row.arm, None))
     there = [
         other
         for other in rows
@@ -461,10 +450,3 @@ def _with_cause(row: Row, rows: Sequence[Row], claim: ClaimText) -> Row:
     who = f"the control ({cause.arm_words})" if passes else cause.arm_words
     numbers = f" ({cause.typical_words})" if cause.typical_words and not passes else ""
     return row.model_copy(update={"why": f"{who} {verb}{numbers}"})
-
-
-def _arms_by(claim: ClaimText) -> Mapping[tuple[str, Coordinate | None], str]:
-    """What makes each blind reading or level blind."""
-    answer = claim.answer
-    readings = (*answer.grades, *answer.stated, *answer.alternatives)
-    return {(arm.name, arm.at): arm.by for arm in readings if arm.answer is Answer.BLIND and arm.by}

@@ -10,14 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.documentation import documentation_of
-from reproaudit.audit.model import Audit, Setting, Source, TierName, known_tier
+from reproaudit.audit.model import Audit, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
-from reproaudit.declarations import Coordinate
 from reproaudit.formats.numbers import at_words, capital, counted, listed
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
@@ -48,7 +46,6 @@ from reproaudit.scorecard.lines import (
     other_readings,
 )
 from reproaudit.scorecard.rows import rows_of
-from reproaudit.scorecard.words import whose_of
 
 
 @dataclass(frozen=True)
@@ -75,26 +72,7 @@ class JudgedPaper:
     @property
     def own(self) -> list[ClaimText]:
         """The paper's own claims."""
-        return [text for text in self.texts if whose_of(text.claim) == "paper"]
-
-    @property
-    def scale(self) -> TierName:
-        """The tier without a salt."""
-        return known_tier(self.tier.partition("-")[0])
-
-    @property
-    def answers_digest(self) -> str:
-        """The hash by which a note knows its own answers."""
-        answers = [text.answer for text in self.texts]
-        return answers_digest(self.audit, self.tier, answers, self.origin)
-
-    @cached_property
-    def by_claim(self) -> Mapping[str, list[Row]]:
-        """The rows of each claim, by its id."""
-        found: dict[str, list[Row]] = {text.answer.id: [] for text in self.texts}
-        for row in self.rows:
-            found[row.claim].append(row)
-        return found
+        return [text for text in self.texts if text.whose == "paper"]
 
 
 def words_of(
@@ -210,7 +188,7 @@ def _names(authors: Sequence[str]) -> str:
 
 def _stand_ins(texts: Sequence[ClaimText]) -> set[str]:
     """The stand-ins on which the claims of papers were run; empty text of a claim without one."""
-    listed_claims = (text for text in texts if whose_of(text.claim) in ("paper", "literature"))
+    listed_claims = (text for text in texts if text.whose in ("paper", "literature"))
     return {text.answer.proxy or "" for text in listed_claims}
 
 
@@ -224,10 +202,12 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     stand_in = _stand_in(judged.texts)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
-    lines = [
-        line_of(text, judged.by_claim[text.answer.id], most, stand_in)
-        for text in in_order(judged.texts)
-    ]
+    rows: dict[str, list[Row]] = {text.answer.id: [] for text in judged.texts}
+    for row in judged.rows:
+        rows[row.claim].append(row)
+    lines = [line_of(text, rows[text.answer.id], most, stand_in) for text in in_order(judged.texts)]
+    answers = [text.answer for text in judged.texts]
+    digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     cut = clauses_of(judged.texts) if brevity >= Brevity.CLAUSES else {}
@@ -242,7 +222,7 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         read=listed(paper.read),
         not_read=listed(paper.not_read),
         verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),
-        note=note_of(judged.reviews, judged.answers_digest),
+        note=note_of(judged.reviews, digest),
         counts=_counts(judged.texts),
         claims=tuple(lines),
         choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
@@ -298,15 +278,15 @@ def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
 
 def scale_words(judged: JudgedPaper) -> str:
     """Return the scale of the records."""
-    if judged.scale != "paper":
-        return {"quick": "reduced scale", "smoke": "smoke: nothing is judged"}[judged.scale]
+    tier, _, salt = judged.tier.partition("-")
+    if tier != "paper":
+        return {"quick": "reduced scale", "smoke": "smoke: nothing is judged"}[tier]
     if judged.origin is not None:
         return "scale as measured"
     used = _stand_ins(judged.texts)
     words = "our largest scale" if used and all(used) else "the paper's own scale"
     if any(used) and not all(used):
         words = "partly the paper's scale"
-    salt = judged.tier.partition("-")[2]
     return f"{words}, seeds drawn with '{salt}'" if salt else words
 
 
@@ -336,7 +316,7 @@ def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
 
 def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
     """How many claims of somebody have which outcome."""
-    found = Counter(text.answer.outcome for text in texts if whose_of(text.claim) in whose)
+    found = Counter(text.answer.outcome for text in texts if text.whose in whose)
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
 
@@ -357,27 +337,20 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 
 def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
     claims = judged.own
-    if judged.tier == "smoke":
-        yield _smoke(judged.texts)
-        return
-    if not judged.texts:
-        yield "No claim of this paper is judged; its documentation is."
-        return
-    if not claims:
-        yield "No claim of the paper's own is judged."
-        return
+    failed = sum(bool(text.base.crashed) for text in judged.texts)
     main = [claim for claim in claims if claim.claim.main]
-    if main:
-        yield f"{_main(main)}."
     others = [claim for claim in claims if not claim.claim.main]
-    if others:
-        yield f"{_others(others, bool(main), briefly=briefly)}."
-
-
-def _smoke(texts: Sequence[ClaimText]) -> str:
-    if failed := sum(bool(text.base.crashed) for text in texts):
-        return f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
-    return "The smoke tier shows that every experiment runs; it judges nothing."
+    if judged.tier == "smoke" and failed:
+        yield f"The smoke tier judges nothing; runs of {counted(failed, 'claim')} failed."
+    elif judged.tier == "smoke":
+        yield "The smoke tier shows that every experiment runs; it judges nothing."
+    elif not judged.texts:
+        yield "No claim of this paper is judged; its documentation is."
+    elif not claims:
+        yield "No claim of the paper's own is judged."
+    else:
+        yield from [f"{_main(main)}."] if main else []
+        yield from [f"{_others(others, bool(main), briefly=briefly)}."] if others else []
 
 
 def _main(main: Sequence[ClaimText]) -> str:
@@ -546,7 +519,7 @@ def _changed_by_bounds(
         for claim in ours
         if claim.answer.other_bounds
         or any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
-        or any(reading.answer is Answer.NEAR for reading in claim.answer.stated)
+        or any(arm.answer is Answer.NEAR for arm in (*claim.answer.stated, *claim.answer.grades))
     ]
     if not ours:
         return ""
@@ -560,11 +533,12 @@ def _changed_by_bounds(
 
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
-    levels = {
-        f"at {text.symbol} = {listed([at_words(at) for at in _sorted(text.claim.grade.primary)])}"
-        for text in judged.texts
-        if text.claim.grade is not None and text.claim.grade.origin == "ours"
-    }
+    levels = set()
+    for text in judged.texts:
+        grade = text.claim.grade
+        if grade is not None and grade.origin == "ours":
+            ordered = sorted(grade.primary, key=lambda place: (isinstance(place, str), place))
+            levels.add(f"at {text.symbol} = {listed(list(map(at_words, ordered)))}")
     if levels:
         yield f"judged {listed(sorted(levels))}"
 
@@ -584,7 +558,3 @@ def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
         yield f"worded {counted(recalled, 'claim')} from memory"
     if left := len(judged.audit.not_audited):
         yield f"left out {counted(left, 'claim')}"
-
-
-def _sorted(places: Sequence[Coordinate]) -> list[Coordinate]:
-    return sorted(places, key=lambda place: (isinstance(place, str), place))

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 from reproaudit.audit.arms import OWN
-from reproaudit.audit.model import Audit, Claim, Reading, Setting, Source, TierName
-from reproaudit.cell import SettingValue
 from reproaudit.checks import Form, Number, Provenance, Side, Void
-from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import (
     apart,
     at_words,
     counted,
     listed,
+    maker_words,
     number,
     of,
     percent,
     several,
     stated,
 )
-from reproaudit.formats.scorecard import Whose
 from reproaudit.formats.verdict import (
     Answer,
     ArmAnswer,
-    ClaimAnswer,
     Estimate,
     NotAlike,
     ReadingAnswer,
@@ -35,44 +29,8 @@ from reproaudit.formats.verdict import (
     Specificity,
     Unlike,
 )
+from reproaudit.scorecard.claims import ClaimText
 from reproaudit.stats.binomial import Decision
-
-PLACES: Mapping[Source, str] = {
-    Source.PAPER: "paper",
-    Source.CARD: "card",
-    Source.AUTHORS_CODE: "code",
-    Source.REVIEWS: "reviews",
-    Source.REPRODUCTION: "the literature",
-    Source.DERIVED: "derived",
-    Source.RECALLED: "from memory",
-    Source.ASSUMPTION: "our guess",
-}
-"""Where a value is stated, in a bracket behind it, unless it is said who states it."""
-
-
-def places_of(stated: Setting | Reading, value: SettingValue) -> str:
-    """Return who states a value, and what agrees: paper, card; Zhang et al. 2022.
-
-    What agrees with another value than the setting's own is listed where it has a name.
-
-    Args:
-        stated: a setting, or another stated value of one.
-        value: the value as run; sources that agree are named where it is the one that they state.
-    """
-    agreeing = stated.also_at if value == stated.value else ()
-    also = [one for one in agreeing if one.who or isinstance(stated, Setting)]
-    own = "ours" if stated.ours and stated.source is Source.DERIVED else PLACES[stated.source]
-    others = [one.who or PLACES[one.source] for one in also]
-    return ", ".join(dict.fromkeys([stated.who or own, *others]))
-
-
-def with_places(values: Sequence[tuple[str, str]]) -> str:
-    """Return values in words, each with who states it; of several that one states, once."""
-    places = dict.fromkeys(place for _, place in values)
-    if len(places) == 1:
-        return f"{listed([words for words, _ in values])} ({''.join(places)})"
-    return listed([f"{words} ({place})" for words, place in values])
-
 
 # --- numbers against bounds ---------------------------------------------------------------------
 
@@ -260,49 +218,6 @@ def count_words(arm: ArmAnswer) -> str:
 # --- reasons ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Context:
-    """A claim of an audit with its answer, and what a page calls the things in it."""
-
-    audit: Audit
-    claim: Claim
-    answer: ClaimAnswer
-    tier: TierName
-
-    @cached_property
-    def namer(self) -> Namer:
-        """The audit's names."""
-        return Namer(self.audit)
-
-    def setting(self, name: str) -> str:
-        """Return what a page calls a setting."""
-        return self.namer.setting(self.claim.experiment, name)
-
-    def arm(self, answer: ArmAnswer) -> str:
-        """Return what a page calls an arm."""
-        if answer.varied is None:
-            return self.namer.arm(answer.name)
-        return self.namer.varied(self.claim.experiment, answer.varied)
-
-    def noun(self, measurement: str) -> str:
-        """Return what a page calls a measurement."""
-        return self.namer.noun(self.claim.experiment, measurement)
-
-    def number_of(self, estimate: Estimate) -> Number:
-        """Return which of its kind's numbers a condition of the headline is on."""
-        return estimate.number_of(self.claim.headline[estimate.check])
-
-    def arm_of(self, reason: Reason) -> ArmAnswer:
-        """Return the arm that a reason is about; the claim's own runs if it names none."""
-        if not reason.arm:
-            return self.answer.base
-        return next(arm for arm in self.answer.arms() if arm.name == reason.arm)
-
-    def estimate_of(self, reason: Reason) -> Estimate:
-        """Return the condition that a reason is about."""
-        return self.answer.base.estimates[reason.place]
-
-
 HANGS = "hangs on our bound"
 """What is said of an answer that a relaxed bound of ours would change, however far it lies."""
 
@@ -328,7 +243,7 @@ WITHOUT: Mapping[Specificity, str] = {
 """What is left of a claim without a part of the mechanism."""
 
 
-def words(reason: Reason, context: Context) -> str:
+def words(reason: Reason, context: ClaimText) -> str:
     """Return a reason as a page says it; a KeyError for a kind that has no words."""
     said = _WORDS[reason.kind]
     if not isinstance(said, str):
@@ -347,13 +262,13 @@ def words(reason: Reason, context: Context) -> str:
     )
 
 
-def _no_control(_reason: Reason, context: Context) -> str:
+def _no_control(_reason: Reason, context: ClaimText) -> str:
     claim = context.claim
     lacking = "none was run" if claim.nulls else "none is named"
     return f"no control: {claim.no_control or lacking}"
 
 
-def _few_runs(_reason: Reason, context: Context) -> str:
+def _few_runs(_reason: Reason, context: ClaimText) -> str:
     base = context.answer.base
     return f"{of(base.diverged, base.n)} diverged" if base.diverged else "too few runs to tell"
 
@@ -376,7 +291,7 @@ def _sides_words(estimate: Estimate, joins: str) -> str:
     return f"on {'both sides' if joins == 'and' else 'either side'} of {_bound_words(estimate)}"
 
 
-def _open(reason: Reason, context: Context) -> str:
+def _open(reason: Reason, context: ClaimText) -> str:
     return open_words(context.estimate_of(reason), _apart_words(context.answer.base))
 
 
@@ -416,14 +331,14 @@ def _open_mean(estimate: Estimate) -> str:
     return f"the mean may lie {_sides_words(estimate, 'or')} ({said})"
 
 
-def _out_of_reach(reason: Reason, context: Context) -> str:
+def _out_of_reach(reason: Reason, context: ClaimText) -> str:
     estimate = context.arm_of(reason).estimates[reason.place]
     noun = context.namer.noun(context.claim.experiment, estimate.measurement)
     bound = stated(estimate.limit.at)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
-def _near(reason: Reason, context: Context) -> str:
+def _near(reason: Reason, context: ClaimText) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
     passes = context.arm_of(reason).relaxed is Decision.MET
@@ -467,7 +382,7 @@ _VOIDS: Mapping[Void, str] = {
 }
 
 
-def void_words(void: Void, about: str, runs: str, number: float | None, context: Context) -> str:
+def void_words(void: Void, about: str, runs: str, number: float | None, context: ClaimText) -> str:
     """Return why runs are void, as a page says it."""
     arms = (
         Void.REFERENCE_DIVERGED,
@@ -486,7 +401,7 @@ def void_words(void: Void, about: str, runs: str, number: float | None, context:
     )
 
 
-def _voids(reason: Reason, context: Context) -> str:
+def _voids(reason: Reason, context: ClaimText) -> str:
     if reason.void is None:
         return "runs say neither yes nor no"
     runs = of(reason.runs, context.arm_of(reason).n)
@@ -508,7 +423,7 @@ _NOT_ALIKE: Mapping[Unlike, str] = {
 }
 
 
-def not_alike(alike: NotAlike, context: Context) -> str:
+def not_alike(alike: NotAlike, context: ClaimText) -> str:
     """Return what was not measured alike, as a page says it."""
     own = "the claim's runs"
     arms = [own if name == OWN else context.namer.arm(name) for name in alike.arms]
@@ -517,11 +432,11 @@ def not_alike(alike: NotAlike, context: Context) -> str:
     return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends, step=step)
 
 
-def _let_pass(reason: Reason, context: Context) -> str:
+def _let_pass(reason: Reason, context: ClaimText) -> str:
     return f"not measured alike: {'' if reason.alike is None else not_alike(reason.alike, context)}"
 
 
-def _all_diverged(reason: Reason, context: Context) -> str:
+def _all_diverged(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
     too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
@@ -530,14 +445,14 @@ def _all_diverged(reason: Reason, context: Context) -> str:
     return said + (guessed if reason.settings else "")
 
 
-def _unfinished(reason: Reason, context: Context) -> str:
+def _unfinished(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
     return f"{context.arm(arm)} lacks {counted(reason.runs, 'run')}"
 
 
-def _mean_alone(reason: Reason, context: Context) -> str:
+def _mean_alone(reason: Reason, context: ClaimText) -> str:
     estimate = context.estimate_of(reason)
     n = len(estimate.holds)
     pairs = zip(estimate.values, estimate.holds, strict=True)
@@ -556,7 +471,9 @@ _AT: Mapping[Answer, str] = {
 }
 
 
-def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bool = False) -> str:
+def level_words(
+    context: ClaimText, grades: Sequence[ReadingAnswer], *, counts: bool = False
+) -> str:
     """Return coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
     at: dict[str, list[str]] = {}
     for grade in grades:
@@ -568,25 +485,25 @@ def level_words(context: Context, grades: Sequence[ReadingAnswer], *, counts: bo
     return said.replace(" at ", f" at {symbol} = ", 1)
 
 
-def _indirect(_reason: Reason, context: Context) -> str:
+def _indirect(_reason: Reason, context: ClaimText) -> str:
     if context.claim.wording == "recalled":
         return "wording from memory"
     return f"a stand-in for {next(filter(None, (c.stands_for for c in context.claim.headline)))}"
 
 
-def _not_settled(reason: Reason, context: Context) -> str:
+def _not_settled(reason: Reason, context: ClaimText) -> str:
     if len(reason.settings) > 1:
         return f"{len(reason.settings)} guesses not settled"
     return f"not settled: {context.setting(reason.settings[0])}"
 
 
-def _agree(reason: Reason, context: Context) -> str:
+def _agree(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     said = f"{of(arm.n - reason.runs, arm.n)} agree" if reason.runs else f"{arm.n} runs are few"
     return said if arm is context.answer.base else f"{said} with {context.arm(arm)}"
 
 
-def _open_with(reason: Reason, context: Context) -> str:
+def _open_with(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
@@ -596,7 +513,7 @@ def _open_with(reason: Reason, context: Context) -> str:
     return f"{how} {where}, {count_words(arm)}"
 
 
-def _in_the_way(reason: Reason, context: Context) -> str:
+def _in_the_way(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     control = f"the control ({context.arm(arm)})"
     if not arm.n:
@@ -604,12 +521,12 @@ def _in_the_way(reason: Reason, context: Context) -> str:
     return f"{control} does not clearly fail: {count_words(arm)}"
 
 
-def _left_out(reason: Reason, context: Context) -> str:
+def _left_out(reason: Reason, context: ClaimText) -> str:
     of_arm = f" of {context.namer.arm(reason.arm)}" if reason.arm else ""
     return f"left out{of_arm}: {reason.what}"
 
 
-_WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
+_WORDS: Mapping[ReasonKind, str | Callable[[Reason, ClaimText], str]] = {
     # why there is no outcome
     ReasonKind.CRASHED: "{runs} crashed, and the answer hangs on them",
     ReasonKind.SMOKE: "the smoke tier judges nothing",
@@ -617,6 +534,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     ReasonKind.LEFT_OUT: _left_out,
     ReasonKind.TOO_FEW: "{runs} missing before there is an answer",
     ReasonKind.CONTROL_PASSES: "the control ({arm}) passes, too, in {count}",
+    ReasonKind.CONTROL_ITSELF: "the control ({arm}) is held against its own runs: it tells nothing",
     ReasonKind.CONTROL_LARGER: "the control ({arm}) has the larger difference in most runs",
     ReasonKind.OUT_OF_REACH: _out_of_reach,
     ReasonKind.VOID_RUNS: _voids,
@@ -636,7 +554,7 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
     # why not surer
     ReasonKind.SCALE: "reduced scale ({tier})",
     ReasonKind.PROXY: "other data or method: {what}",
-    ReasonKind.ORIGIN: "measured by {what}, not by us",
+    ReasonKind.ORIGIN: lambda reason, _: f"{maker_words(reason.what)}, not by us",
     ReasonKind.INDIRECT: _indirect,
     ReasonKind.READING_OPEN: _open_with,
     ReasonKind.SMALL_SIDE: "{arm} ran at reduced scale only",
@@ -651,8 +569,3 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, Context], str]] = {
         "a bound was changed after results" if r.changed else "audit not committed before runs"
     ),
 }
-
-
-def whose_of(claim: Claim) -> Whose:
-    """Return whose a claim is; ours is a question that the paper does not raise."""
-    return "ours" if claim.ours else claim.whose

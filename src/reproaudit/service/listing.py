@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reproaudit.audit.catalog import Entry, shipped_reports
 from reproaudit.errors import AuditError
-from reproaudit.formats.numbers import documented_words, listed
+from reproaudit.formats.numbers import documented_words, maker_words
 from reproaudit.scorecard.opening import (
     Opening,
     digest_of_file,
@@ -293,7 +293,7 @@ def _counts(paper: PaperSummary) -> str:
 def _scale_words(scale: ScaleSummary) -> str:
     marks = [f"{scale.marks[outcome]} {count}" for outcome, count in scale.outcomes.items()]
     asides = ["shipped"] * scale.shipped
-    asides += [f"measured by {listed(scale.measured_by)}"] * bool(scale.measured_by)
+    asides += [*map(maker_words, scale.measured_by)]
     asides += ["the audit has changed since"] * scale.outdated
     asides += ["no guess was varied"] * scale.no_guess_varied
     aside = f" ({', '.join(asides)})" if asides else ""

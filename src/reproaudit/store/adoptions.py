@@ -226,15 +226,13 @@ class Adoptions:
         today = self.name(self.today)
         return today if today in codes else codes[-1]
 
-    def cells_of(self, records: Iterable[Record]) -> set[ComparedCell]:
-        """The cells that were measured again for the pairs of some records, under their codes."""
-        if not self.lines:
-            return set()
+    def cells_of(self, records: Iterable[Record], code: str) -> set[ComparedCell]:
+        """The cells that a code measured again for the pairs of some records of other codes."""
         pairs = {(pair_of(record), self.name(record.code)) for record in records}
         return {
             cell
             for line, cell in self.compared
-            if {(cell.pair, self.name(line.old)), (cell.pair, self.name(line.new))} & pairs
+            if self.name(line.new) == code and (cell.pair, self.name(line.old)) in pairs
         }
 
 

@@ -9,7 +9,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from reproaudit.audit.model import RunCounts, SettingName, Slug, Value, VariableName, Who
+from reproaudit.audit.model import (
+    Publication,
+    RunCounts,
+    SettingName,
+    Value,
+    VariableName,
+    Who,
+)
 from reproaudit.audit.short.checks import (
     AnyCheck,
     AnyQuantity,
@@ -85,25 +92,9 @@ class Read(StrictModel):
     """What else was not read and a reader would expect, in a few words each."""
 
 
-class Paper(StrictModel):
+class Paper(Publication):
     """The paper that is audited."""
 
-    slug: Slug
-    """The paper's short name, for example ahn2023. The file is called `SLUG.yaml`."""
-    title: Text
-    """The title as published."""
-    authors: tuple[Text, ...] = Field(default=(), min_length=1)
-    """The authors in the paper's order."""
-    venue: Text | None = None
-    """The conference, journal or archive that published the paper."""
-    year: int | None = Field(default=None, ge=1900, le=2100)
-    """The year of publication."""
-    arxiv: Annotated[str, Field(pattern=r"^\d{4}\.\d{4,5}$")] | None = None
-    """The arXiv identifier in quotes and without version, for example "2306.00297"."""
-    openreview: Text | None = None
-    """The identifier of the OpenReview forum."""
-    code: Text | None = None
-    """The authors' public repository, with the revision that was read."""
     read: Read = Read()
     """What was read of the paper."""
 

@@ -10,7 +10,7 @@ asked for, never made up.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -35,7 +35,8 @@ def codecheck_export(request: ExportRequest) -> Exported:
     people = _people(request)
     card = request.scorecard()
     files = {f"codecheck/{page.file}": page.render(card).encode() for page in PAGES.values()}
-    authors = _authors(card, request)
+    orcids = request.author_orcids
+    authors = _named(card.paper.authors, orcids, "--author-orcid", "authors")
     said = _configuration(card, request, people, authors)
     missing = _missing(said, request)
     said["version"] = CODECHECK_SPECIFICATION.format("1.0" if missing else "2.0")
@@ -44,25 +45,20 @@ def codecheck_export(request: ExportRequest) -> Exported:
     return Exported(made, card.tier, missing=tuple(missing))
 
 
-def _authors(card: Scorecard, signed: ExportRequest) -> list[dict[str, str]]:
-    """Return the paper's authors, with the ORCID iDs that were said."""
-    given = signed.author_orcids
-    names = card.paper.authors
-    if len(given) > len(names):
+def _named(
+    names: Iterable[str], orcids: Sequence[str], option: str, whose: str
+) -> list[dict[str, str]]:
+    """People with the ORCID iDs that were said."""
+    called = [clean(name) for name in names]
+    if len(orcids) > len(called):
         raise UsageError(
-            f"--author-orcid: found {len(given)} for {len(names)} authors; expected one for each, "
-            "in their order; '' for an author without."
+            f"{option}: found {len(orcids)} for {len(called)} {whose}; expected one for each, in "
+            "their order; '' for somebody without."
         )
-    orcids = [orcid or None for orcid in given]
-    return _named([clean(name) for name in names], orcids, "--author-orcid")
-
-
-def _named(names: Sequence[str], orcids: Sequence[str | None], option: str) -> list[dict[str, str]]:
-    found = []
-    for name, orcid in zip_longest(names, orcids):
-        number = {"ORCID": _orcid_id(orcid, option)} if orcid is not None else {}
-        found.append({"name": name, **number})
-    return found
+    return [
+        {"name": name, **({"ORCID": _orcid_id(orcid, option)} if orcid else {})}
+        for name, orcid in zip_longest(called, orcids)
+    ]
 
 
 def _missing(said: Mapping[str, Any], signed: ExportRequest) -> list[str]:
@@ -90,11 +86,6 @@ def _people(signed: ExportRequest) -> list[dict[str, str]]:
         )
     if not all(names):
         raise UsageError("--codechecker: found an empty name; expected a person's.")
-    if len(signed.orcids) > len(names):
-        raise UsageError(
-            f"--orcid: found {len(signed.orcids)} for {len(names)} codecheckers; expected one for "
-            "each, in their order."
-        )
     number = signed.certificate
     report = signed.report
     if number is not None and not re.fullmatch(r"\d{4}-\d{3,}", number, re.ASCII):
@@ -105,7 +96,7 @@ def _people(signed: ExportRequest) -> list[dict[str, str]]:
         raise UsageError(
             f"--report-url: found '{report}'; expected an address, such as https://doi.org/10.5281/…"
         )
-    return _named(names, signed.orcids, "--orcid")
+    return _named(names, signed.orcids, "--orcid", "codecheckers")
 
 
 def _orcid_id(text: str, option: str) -> str:

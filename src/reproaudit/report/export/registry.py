@@ -125,16 +125,13 @@ def export_files(
         StoreError: if something cannot be read or written.
     """
     made = exported(name, request)
-    folder = Path("exports", slug, made.tier)
-    if EXPORTS[name].is_folder:
-        folder = out or folder / name
-    elif out is not None and out.is_dir():
-        folder = out
+    is_folder = EXPORTS[name].is_folder
+    named = None if out is None or is_folder or out.is_dir() else out
+    folder = out or Path("exports", slug, made.tier, name if is_folder else "")
     written: list[Path] = []
     files = []
     for file, data in made.files.items():
-        is_named = out is not None and not EXPORTS[name].is_folder and not out.is_dir()
-        path = out if out is not None and is_named else folder / file
+        path = named or folder / file
         written.append(write_whole(path, data))
         digest = hashlib.sha256(data).hexdigest()
         files.append({"path": str(path), "size": len(data), "sha256": digest})
