@@ -289,3 +289,20 @@ def test_what_a_status_was_read_from_was_read(tmp_path: Path) -> None:
     made = judged(tmp_path, [tmp_path / "runs"], form=SERIES)
     assert counts(made) == (3, 3)
     assert "run.json" not in notes(made)
+
+
+# --- arms that one setting tells ------------------------------------------------------------------
+
+
+def test_an_arm_that_null_tells(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"2024{len(arm)}{seed}"
+            home.mkdir(parents=True)
+            (home / "summary.csv").write_text(f"epoch,score\n0,{value / 2}\n1,{value}\n")
+            aa = "rand-m9" if arm == "ours" else "null"
+            (home / "args.yaml").write_text(f"aa: {aa}\nresume: null\nseed: {seed}\n")
+    told = refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
+    way = 'arms: {ours: "rand-m9", baseline: null}'
+    assert f"`{way}`" in told
+    assert counts(judged(tmp_path, [tmp_path / "logs"], way, SERIES)) == (4, 5)
