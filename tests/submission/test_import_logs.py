@@ -409,7 +409,8 @@ def test_a_curve_that_ends_before_the_others_may_have_diverged_or_be_whole(tmp_p
     csv_run(logs, 2, {"loss": falling(2)[:5]}, {"seed": 2})
     text = refused(tmp_path, logs)
     assert "seed 2: it lacks 6 of the 11 steps" in text
-    assert '`runs: [{match: "*run2/log.csv", status: diverged}]`' in text
+    assert '`runs: [{match: "*run2/log.csv", status: crashed}]`' in text
+    assert "diverged" not in text, "what was cut short has not diverged"
     assert "`complete: …`" in text
 
 
@@ -453,6 +454,11 @@ def test_a_run_that_diverged_may_lack_what_the_others_logged(tmp_path: Path) -> 
     assert records(out)[2].measurements.names == set()
     (line,) = (one for one in protocol(out)["lines"] if "was logged by seed 2 of" in one)
     (rule,) = re.findall(r"`runs: \[(.*?)\]`", line)
+    assert rule.endswith("status: crashed}"), "it may not have diverged"
+    (tmp_path / "crashed").mkdir()
+    out = run_import(tmp_path / "crashed", [tmp_path / "all.csv"], f"runs: [{rule}]")
+    assert 2 not in records(out)
+    rule = rule.replace("crashed", "diverged")
     found = records(run_import(tmp_path, [tmp_path / "all.csv"], f"runs: [{rule}]"))
     assert [one.status for one in found.values()].count("diverged") == 1
     assert found[2].measurements.names == set()

@@ -475,21 +475,24 @@ def a_state_in_an_arm(value: Any, state: str) -> Any:
 
 @pytest.mark.parametrize("form", [a_state_in_a_row, a_state_in_an_arm])
 @pytest.mark.parametrize(
-    ("value", "state", "said"),
+    ("value", "state", "said", "n"),
     [
-        (None, "crashed", "reinforce crashed or did not finish in 1 of 5"),
-        (0.2, "killed", "reinforce crashed or did not finish in 1 of 5"),
-        (None, "finished", "pass 8 was not measured in 1 of 5"),
-        (None, "", "pass 8 was not measured in 1 of 5"),
+        (None, "crashed", "1 run missing before there is an answer", 4),
+        (0.2, "killed", "1 run missing before there is an answer", 4),
+        (None, "finished", "pass 8 was not measured in 1 of 5", 5),
+        (None, "", "pass 8 was not measured in 1 of 5", 5),
     ],
 )
 def test_a_compared_run_without_a_number_is_called_what_it_is(
-    tmp_path: Path, form: Any, value: Any, state: str, said: str
+    tmp_path: Path, form: Any, value: Any, state: str, said: str, n: int
 ) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(form(value, state)))
     made = judged(tmp_path, file)
-    assert answers(made.scorecard)["pass8"] == ("undecided", 4, 5)
+    assert answers(made.scorecard)["pass8"][1:] == (4, n)
+    assert made.logs is not None
+    void = "Void, since the run of 'runs' with arm = 'reinforce' did not finish: seed 3."
+    assert (void in made.logs.counted) == (n == 4)
     assert answers(made.scorecard)["learns"] == RIGHT["learns"]
     assert said in printed(made.scorecard)
     # and so it is where a folder of measurements lies between

@@ -11,6 +11,7 @@ import pytest
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.errors import AuditError
+from reproaudit.report.terminal import report_lines
 from reproaudit.service.judge import Judged, judge_logs
 
 AUDIT = """\
@@ -158,3 +159,150 @@ def test_rows_without_a_seed_that_have_steps_are_not_passed_over(tmp_path: Path)
     rows = [{"seed": 0, "step": 0, "score": 0.1}, {"step": 1, "score": 0.2}]
     file.write_text("\n".join(map(json.dumps, rows)))
     assert "found the seed 'None'; expected a whole number" in refusal(tmp_path, [file])
+
+
+# --- runs that crashed, or end early --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arm", ["ours", "baseline"])
+@pytest.mark.parametrize(("seeds", "right"), [(6, (5, 5, "supported")), (5, (4, 4, "undecided"))])
+def test_a_crash_of_either_arm_is_void_and_the_others_decide(
+    tmp_path: Path, arm: str, seeds: int, right: tuple[int, int, str]
+) -> None:
+    rows = [
+        f"{name},{seed},{'crashed' if (name, seed) == (arm, 2) else 'finished'},{value}"
+        for name, value in (("ours", 0.9), ("baseline", 0.5))
+        for seed in range(seeds)
+    ]
+    file = tmp_path / "runs.csv"
+    file.write_text("\n".join(["method,seed,state,score", *rows]))
+    made = judged(tmp_path, [file])
+    (claim,) = made.scorecard.claims
+    assert (*counts(made), str(claim.outcome)) == right
+    role = "'runs'" if arm == "ours" else "'runs' with arm = 'baseline'"
+    assert f"Void, since the run of {role} did not finish: seed 2." in notes(made)
+
+
+def ray_trials(logs: Path, done: bool, error: bool) -> Path:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = logs / f"{arm}_{seed}"
+            home.mkdir(parents=True)
+            (home / "params.json").write_text(json.dumps({"algo": arm, "seed": seed}))
+            cut = (arm, seed) == ("baseline", 4)
+            steps = range(1, 3 if cut else 6)
+            ended = done or not cut
+            rows = [
+                {"training_iteration": n, "score": value * n, "done": ended and n == steps[-1]}
+                for n in steps
+            ]
+            (home / "result.json").write_text("\n".join(map(json.dumps, rows)))
+            if cut and error:
+                (home / "error.txt").write_text("ray.exceptions.OutOfMemoryError")
+    return logs
+
+
+@pytest.mark.parametrize(("error", "said"), [(True, "unfinished; crashed"), (False, "unfinished")])
+def test_a_trial_that_did_not_end_is_left_out(tmp_path: Path, error: bool, said: str) -> None:
+    made = judged(tmp_path, [ray_trials(tmp_path / "logs", False, error)], form=SERIES)
+    assert counts(made) == (4, 4)
+    assert f"Not finished, and left out: baseline_4/result.json: {said}." in notes(made)
+    assert "9 of 10 runs given were judged." in notes(made)
+
+
+def test_a_trial_that_was_cut_short_is_never_called_diverged(tmp_path: Path) -> None:
+    made = judged(tmp_path, [ray_trials(tmp_path / "logs", True, False)], form=SERIES)
+    way = '`runs: [{match: "*baseline_4/result.json", status: crashed}]`'
+    assert way in notes(made)
+    assert "diverged" not in notes(made)
+    again = judged(tmp_path, [tmp_path / "logs"], way.strip("`"), form=SERIES)
+    assert counts(again) == (4, 4)
+
+
+def test_void_runs_are_counted_in_what_is_missing(tmp_path: Path) -> None:
+    rows = [f"{arm},{seed},{value}" for arm in ARMS for seed, value in enumerate([0.9, 0.8, 0.7])]
+    rows[3:] = [row.replace("0.", "0.1") for row in rows[3:]]
+    file = tmp_path / "runs.csv"
+    file.write_text("\n".join(["method,seed,score", *rows, "ours,3,0.9", "baseline,3,"]))
+    made = judged(tmp_path, [file])
+    (claim,) = made.scorecard.claims
+    assert (claim.base.yes, claim.base.n, claim.base.void) == (3, 4, 1)
+    (reason,) = claim.reasons
+    # 7 of 8 decide, and 4 of 5 do not
+    assert (str(reason.kind), reason.runs) == ("too few", 4)
+
+
+def keras(folder: Path) -> Path:
+    folder.mkdir()
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            length = 20 if arm == "ours" else 12 + 2 * seed
+            rows = [f"{n},{value * n / (length - 1)}" for n in range(length)]
+            (folder / f"{arm}_seed{seed}.csv").write_text("\n".join(["epoch,score", *rows]))
+    return folder
+
+
+def test_early_stopping_is_compared_by_last_values_as_the_line_says(tmp_path: Path) -> None:
+    logs = keras(tmp_path / "logs")
+    complete = "complete: EarlyStopping ended the runs of the baseline."
+    made = judged(tmp_path, [logs], complete, form=SERIES)
+    assert "score: 12 to 20 points in each run" in notes(made)
+    assert "To compare their last values, write `score: {once: []}`" in notes(made)
+    way = 'mapping: {score: {expression: last(v), let: {v: "score"}}}'
+    assert f"`{way}`" in notes(made)
+    assert "write `once: []` for `every_step: []`" in refusal(tmp_path, [logs], way, SERIES)
+    assert counts(judged(tmp_path, [logs], f"{complete}\n{way}")) == (4, 5)
+    said = "one ends at less than 95 % of the other's length in 4 of 5"
+    assert said in " ".join(" ".join(report_lines(made.scorecard)).split())
+
+
+# --- what is counted and named --------------------------------------------------------------------
+
+
+def test_files_that_are_no_runs_are_not_counted_as_given(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"{arm}_seed{seed}"
+            home.mkdir(parents=True)
+            rows = "\n".join(["step,score,loss", *(f"{n},{value * n},{n}" for n in range(4))])
+            (home / "progress.csv").write_text(rows)
+            (home / "copy.csv").write_text(rows)
+            (home / "monitor.csv").write_text("r,l\n1,2\n3,4\n")
+    ignored = [f'{{match: "{name}.csv", ignore: true}}' for name in ("monitor", "copy")]
+    made = judged(tmp_path, [tmp_path / "logs"], f"runs: [{', '.join(ignored)}]", SERIES)
+    assert counts(made) == (4, 5)
+    assert "runs given" not in notes(made)
+    more = [*ignored, '{match: "*ours_seed4/progress.csv", ignore: true}']
+    made = judged(tmp_path, [tmp_path / "logs"], f"runs: [{', '.join(more)}]", SERIES)
+    assert "9 of 10 runs given were judged." in notes(made)
+
+
+def test_what_a_status_was_read_from_was_read(tmp_path: Path) -> None:
+    for number, (arm, seed) in enumerate((arm, seed) for arm in ARMS for seed in range(3)):
+        home = tmp_path / "runs" / str(number)
+        home.mkdir(parents=True)
+        value = ARMS[arm][seed]
+        metric = {"steps": [1, 2], "values": [value / 2, value], "timestamps": ["", ""]}
+        (home / "metrics.json").write_text(json.dumps({"score": metric}))
+        (home / "config.json").write_text(json.dumps({"model": arm, "seed": seed}))
+        (home / "run.json").write_text(json.dumps({"status": "COMPLETED", "result": value}))
+    made = judged(tmp_path, [tmp_path / "runs"], form=SERIES)
+    assert counts(made) == (3, 3)
+    assert "run.json" not in notes(made)
+
+
+# --- arms that one setting tells ------------------------------------------------------------------
+
+
+def test_an_arm_that_null_tells(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"2024{len(arm)}{seed}"
+            home.mkdir(parents=True)
+            (home / "summary.csv").write_text(f"epoch,score\n0,{value / 2}\n1,{value}\n")
+            aa = "rand-m9" if arm == "ours" else "null"
+            (home / "args.yaml").write_text(f"aa: {aa}\nresume: null\nseed: {seed}\n")
+    told = refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
+    way = 'arms: {ours: "rand-m9", baseline: null}'
+    assert f"`{way}`" in told
+    assert counts(judged(tmp_path, [tmp_path / "logs"], way, SERIES)) == (4, 5)

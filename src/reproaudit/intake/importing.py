@@ -39,7 +39,9 @@ from reproaudit.intake.roles import (
     crashed_seeds,
     manifest_settings,
     place_runs,
+    refuse_unmatched,
 )
+from reproaudit.judge.alike import AS_FAR
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.logged import (
@@ -120,6 +122,7 @@ def import_logs(
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
         given = labelled_runs(logged, asked, audit)
+        refuse_unmatched(given, mapping)
         finished, unfinished = _finished(given, mapping)
         audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
@@ -134,7 +137,8 @@ def import_logs(
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
-    counted = [on_one_line(n, 5_000) for n in _judged_of(given, runs, unfinished, strays)]
+    told = _judged_of([*_counted(given, asked, runs)], runs, unfinished, strays)
+    counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
     counted += _absent_arms(request, asked, roles, strays)
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
@@ -164,6 +168,9 @@ def _finished(
     unfinished: list[LoggedRun] = []
     for run in runs:
         rule = mapping.rule(run.name)
+        if rule is not None and rule.status == "crashed" and not rule.ignore:
+            run = replace(run, failed=True, not_whole=("the mapping says crashed",))
+            rule = None
         is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
         (finished if is_settled or not run.failed else unfinished).append(run)
     if not finished and unfinished:
@@ -171,6 +178,44 @@ def _finished(
         text = f"found no run that has finished ({'; '.join(first.not_whole)}); expected one."
         raise LogError(first.name, f"{text} Hand in runs that have.")
     return finished, unfinished
+
+
+def _counted(
+    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun]
+) -> Iterator[LoggedRun]:
+    """Yield the runs that were given, but for files that hold nothing wanted, or copy a run."""
+    names = {run.name for run in judged}
+    known: dict[Path, list[LoggedRun]] = {}
+    for run in judged:
+        known.setdefault(run.folder, []).append(run)
+    for run in given:
+        wanted = [tag for tag in run.curves if asked.wants(tag)]
+        beside = known.setdefault(run.folder, [])
+        copied = any(all(_copies(run, other, tag) for tag in wanted) for other in beside)
+        if run.name in names or run.failed or (wanted and not copied):
+            beside.append(run)
+            yield run
+
+
+def _copies(run: LoggedRun, other: LoggedRun, tag: str) -> bool:
+    """Tell whether all curves with a tag are another run's, point by point."""
+    pairs = [(curve, other.curves.get(tag, {}).get(at)) for at, curve in run.curves[tag].items()]
+    return all(
+        copy is not None
+        and len(copy.values) > 1
+        and copy.all_steps == curve.all_steps
+        and np.array_equal(copy.values, curve.values)
+        for curve, copy in pairs
+    )
+
+
+def _void(roles: Sequence[_Role]) -> Iterator[str]:
+    """Yield the seeds that are void, since one of the runs that are compared did not finish."""
+    for role in roles:
+        others = {seed for other in roles if other is not role for seed in other.runs}
+        if void := sorted(others.intersection(role.crashed)):
+            which = f"the run of {role_words(role.batch)} did not finish"
+            yield f"Void, since {which}: seed {', '.join(map(str, void))}."
 
 
 def _judged_of(
@@ -423,23 +468,24 @@ def _reasons(
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
     every = frozenset[int]().union(*(measured.curve.all_steps for measured in ended.values()))
     seeds: dict[str, list[str]] = {}
-    diverged: dict[str, list[str]] = {}
+    ways: dict[tuple[str, str], list[str]] = {}
     for seed, measured in ended.items():
         run = runs[seed].run
         for reason, otherwise in _doubts(run, measured, every, attested):
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
-                diverged.setdefault(otherwise, []).append(run.name)
+                ways.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
-    reasons += [f"{_diverged_way(names)}{way}" for way, names in diverged.items()]
+    reasons += [f"{_way(names, status)}{way}" for (status, way), names in ways.items()]
     return tuple(reasons)
 
 
-def _diverged_way(names: Iterable[str]) -> str:
-    """Return the lines to paste where runs diverged."""
+def _way(names: Iterable[str], status: str) -> str:
+    """Return the lines to paste where runs diverged, or crashed."""
     listed = [f'"*{escape(_within(name))}"' for name in [*dict.fromkeys(names)][:MOST_RULES]]
-    rules = ", ".join(f"{{match: {pattern}, status: diverged}}" for pattern in listed)
-    return f"if a run diverged, say so in a mapping: `runs: [{rules}]`"
+    rules = ", ".join(f"{{match: {pattern}, status: {status}}}" for pattern in listed)
+    called = "diverged" if status == "diverged" else "crashed or was cut short"
+    return f"if a run {called}, say so in a mapping: `runs: [{rules}]`"
 
 
 def _lacking(name: str, role: _Role) -> Iterator[str]:
@@ -451,26 +497,29 @@ def _lacking(name: str, role: _Role) -> Iterator[str]:
     }
     if without:
         which = f"seed {', '.join(map(str, without))} of {role_words(role.batch)}"
-        yield f"No '{name}' was logged by {which}; {_diverged_way(without.values())}."
+        way = _way(without.values(), "crashed")
+        yield f"No '{name}' was logged by {which}; {way}."
 
 
 def _doubts(
     run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
-) -> Iterator[tuple[str, str | None]]:
-    """Yield each sign that a measurement of a run is not whole, with the way on unless it diverged.
+) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield each sign that a measurement of a run is not whole, with the ways on, if there are any.
 
-    None in place of the way where divergence does not look so. `every`: the steps of all its role.
+    These are the run's status, if it looks like this one, and what else may be. `every`: the steps
+    of all its role.
     """
     own = measured.curve.all_steps
     end = run.last_step(run.curves)
     emptied = sorted(step for step in measured.emptied if step in every or step > end)
     if run.not_whole:
-        yield from ((reason, "" if run.failed else None) for reason in run.not_whole)
+        yield from ((reason, ("crashed", "") if run.failed else None) for reason in run.not_whole)
     elif (fault := _not_finite(measured.curve)) is not None:
-        yield fault, None if _begins_so(measured.curve) else "; else leave the cell empty"
+        way = ("diverged", "; else leave the cell empty")
+        yield fault, None if _begins_so(measured.curve) else way
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
-        yield where, "; else leave these rows out"
+        yield where, ("diverged", "; else leave these rows out")
     elif not attested:
         gaps = (run.stopped,) if run.stopped else measured.gaps  # a cut run ends its curves early
         until = max(own, default=0) if run.early else max(every, default=0)
@@ -481,7 +530,7 @@ def _doubts(
                 f"the first {min(lacking)}",
             )
         whole = "; if nothing is missing, say how that is known: `complete: …`"
-        yield from ((gap, whole) for gap in gaps)
+        yield from ((gap, ("crashed", whole)) for gap in gaps)
 
 
 def _begins_so(curve: Curve) -> bool:
@@ -587,6 +636,7 @@ def _notes(
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     yield from _remarks(roles)
+    yield from _other_ends(roles, mapping)
     for role in roles:
         yield from role.lacking
     if mapping.vary:
@@ -596,6 +646,24 @@ def _notes(
     for name, quantity in mapping.mapping.items():
         if quantity.words != name:
             yield f"'{name}' was taken from the logs as {quantity.words}."
+
+
+def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
+    """Yield how the last values of series are compared that do not end at the same step."""
+    for name in dict.fromkeys(name for role in roles for name in role.measured):
+        ends = [
+            max(curve.all_steps)
+            for role in roles
+            for seed, curve in role.measured.get(name, {}).items()
+            if curve.all_steps and not role.runs[seed].diverged
+        ]
+        if ends and min(ends) < AS_FAR * max(ends):
+            tag = mapping.quantity(name).tag or "TAG"
+            yield (
+                f"Series of '{name}' end at steps {min(ends)} to {max(ends)}. To compare their "
+                f"last values, write `{name}: {{once: []}}` under the audit's `measurements`, and "
+                f'`mapping: {{{name}: {{expression: last(v), let: {{v: "{tag}"}}}}}}` in a mapping.'
+            )
 
 
 def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
@@ -641,8 +709,10 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = max(len(curve.all_steps) or 1 for curve in by_seed.values())
-            yield f"  {name}{source}: {points} points in each run"
+            points = sorted(len(curve.all_steps) or 1 for curve in by_seed.values())
+            until = f" to {points[-1]}" if points[0] < points[-1] else ""
+            noun = "point" if points[-1] == 1 else "points"
+            yield f"  {name}{source}: {points[0]}{until} {noun} in each run"
         if role.absent:
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in request.scope.batches:

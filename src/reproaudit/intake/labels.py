@@ -175,8 +175,15 @@ def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Ite
     Where some are of a known arm, and others have another name in its place, that is their arm's.
     """
     runs = [run for run, _ in named]
-    arms = [_arm_of(run, asked) for run in runs]
-    keys = {key for run, arm in zip(runs, arms, strict=True) for key in _held(run, arm)}
+    names = {arm.lower() for arm in asked.arms}
+    telling = {
+        key
+        for run in runs
+        for key, value in run.config.items()
+        if value is not None and str(value).lower() in names
+    }
+    arms = [_arm_of(run, asked, telling) for run in runs]
+    keys = {key for run, arm in zip(runs, arms, strict=True) for key in _held(run, arm, telling)}
     known = [run.parts for run, arm in zip(runs, arms, strict=True) if arm is not None]
     for run, arm in zip(runs, arms, strict=True):
         other = None if arm is not None else _other_arm(run, keys, known, asked)
@@ -189,26 +196,29 @@ def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Ite
             yield run
 
 
-def _arm_of(run: LoggedRun, asked: Asked) -> str | None:
+def _arm_of(run: LoggedRun, asked: Asked, telling: Collection[str]) -> str | None:
     """Return the arm that a run's configuration or its name holds; None if it states one.
 
     A value that is the arm's name goes first, then the name of a model or method, then the run's.
+    Null is a name in those settings alone that name another arm in other runs.
     """
     if any(last_part(key) == ARM_NAME for key in run.config):
         return None
-    values = {str(value).lower() for value in run.config.values()}
+    config = run.config.items()
+    values = {str(value).lower() for key, value in config if value is not None or key in telling}
     keyed = [arm for arm in asked.arms if arm.lower() in values]
     models = "/".join(str(value) for key, value in run.config.items() if names_arm(key))
     arms = keyed or _arms_in(models, asked) or _arms_in("/".join(run.parts), asked)
     return arms[0] if len(arms) == 1 else None
 
 
-def _held(run: LoggedRun, arm: str | None) -> list[str]:
+def _held(run: LoggedRun, arm: str | None, telling: Collection[str]) -> list[str]:
     """Return the settings whose values are the name of an arm, or the model's or method's in it."""
     return [
         key
         for key, value in run.config.items()
         if arm
+        and (value is not None or key in telling)
         and (str(value).lower() == arm.lower() or (names_arm(key) and _is_in(arm, str(value))))
     ]
 

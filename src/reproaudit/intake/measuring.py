@@ -245,8 +245,9 @@ def _stacked(
             raise MisfitError(place, f"{text} an expression: {ways}.")
         first = replace(first, steps=None, values=first.values.reshape(()))
     elif first.steps is None:
-        text = "found a single number without a step; expected a series over steps. The best so far"
-        raise MisfitError(place, f"{text} at each step is cummax(…) or cummin(…).")
+        text = "found a single number without a step; expected a series over steps. If the number"
+        once = "at the end is meant, write `once: []` for `every_step: []` in the audit"
+        raise MisfitError(place, f"{text} {once}; the best so far is cummax(…) or cummin(…).")
     else:
         for other in observed[1:]:
             steps = np.array([]) if other.steps is None else other.steps

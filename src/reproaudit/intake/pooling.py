@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -169,8 +170,7 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     called = ("it is" if len(fits) == 1 else "they are") + f" the audit's '{some([*fits])}'"
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
-        written = ", ".join(f"{name}: NAME" for name in names)
-        asked = f"If arms are called so, write `arms: {{{written}}}`; else say"
+        asked = f"If {_called(names, differing)}; else say"
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
@@ -178,6 +178,20 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
         f"{asked} in the mapping's 'runs' what they are, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
+
+
+def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> str:
+    """Return the condition and the line that say what arms are called; the method's name is first.
+
+    Both values are written where one arm may be the one without a setting.
+    """
+    (key, values), *others = differing.items()
+    value = next((value for value in values if value is not None), None)
+    if len(names) == 2 and not others and None in values:
+        way = f"`arms: {{{names[0]}: {json.dumps(value)}, {names[1]}: null}}`"
+        return f"'{names[1]}' is the arm without {key}, write {way}"
+    written = ", ".join(f"{name}: NAME" for name in names)
+    return f"arms are called so, write `arms: {{{written}}}`"
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

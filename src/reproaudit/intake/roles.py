@@ -52,7 +52,6 @@ def place_runs(
     Raises:
         AuditError: listing every run that has none, and the faults that were found before.
     """
-    _refuse_unmatched(runs, request.mapping)
     faults = list(faults)
     strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
@@ -88,7 +87,8 @@ def crashed_seeds(
     seeds: dict[Batch, set[int]] = {}
     for run in runs:
         with suppress(LogError):  # a run that counts for nothing may be of any role
-            batch, placed = _placed(request, run, RunRule(match="*"))
+            rule = request.mapping.rule(run.name) or RunRule(match="*")
+            batch, placed = _placed(request, run, rule)
             if batch in roles and placed.seed is not None and placed.seed not in roles[batch]:
                 seeds.setdefault(batch, set()).add(placed.seed)
     return seeds
@@ -120,7 +120,8 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
     return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
 
 
-def _refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
+def refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
+    """Raise a UsageError if a rule of a mapping matches none of the runs."""
     names = [run.name for run in runs]
     for rule in mapping.runs:
         pattern = rule.match

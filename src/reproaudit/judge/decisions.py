@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -70,6 +71,20 @@ def missing_runs(arm: Counted, claim: Claim) -> int:
     if claim.exact or arm.stands_alone:
         fewest = 1
     return max(0, fewest - arm.n, *(FEWEST_RUNS - count for count in others))
+
+
+def runs_until_answer(arm: Counted, claim: Claim) -> int:
+    """Return how many more runs may lead to an answer if all say the same, beside void ones."""
+    missing = missing_runs(arm, claim)
+    hoped = arm.yes + arm.n - arm.valid
+    if claim.exact or arm.stands_alone or hoped == arm.yes:
+        return missing
+    return next(
+        more
+        for more in itertools.count(missing)
+        if decide_count(arm.yes + more, arm.n + more, claim.share) is Decision.MET
+        or decide_count(hoped, arm.n + more, claim.share) is Decision.MISSED
+    )
 
 
 def _fewest_of(estimate: Estimate) -> int:

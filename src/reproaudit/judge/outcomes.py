@@ -33,7 +33,7 @@ from reproaudit.judge.alike import let_pass
 from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
-from reproaudit.judge.decisions import missing_runs
+from reproaudit.judge.decisions import missing_runs, runs_until_answer
 from reproaudit.judge.readings import JudgedReading, Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
@@ -269,7 +269,7 @@ def _not_tested(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     base = judged.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
-    yield Reason(kind=ReasonKind.TOO_FEW, runs=missing_runs(base, panel.bundles.claim))
+    yield Reason(kind=ReasonKind.TOO_FEW, runs=runs_until_answer(base, panel.bundles.claim))
 
 
 def _unfinished(panel: Panel, judged: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
@@ -281,7 +281,8 @@ def _unfinished(panel: Panel, judged: ClaimAnswer, reading: ReadingAnswer) -> It
         yield from _voids(reading)
     missing = missing_runs(reading, panel.bundles.claim)
     if missing and not judged.readings:
-        yield Reason(kind=ReasonKind.TOO_FEW, runs=missing)
+        until = runs_until_answer(reading, panel.bundles.claim)
+        yield Reason(kind=ReasonKind.TOO_FEW, runs=until)
     if missing:
         yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=reading.name, runs=missing)
     if reading.by:
@@ -294,8 +295,9 @@ def _voids(arm: ArmAnswer) -> Iterator[Reason]:
     voids = [run for run in arm.runs if run.void is not None]
     kinds = Counter((run.void, run.about) for run in voids)
     for (void, about), count in kinds.most_common(1):
-        first = next(run.found for run in voids if (run.void, run.about) == (void, about))
-        known: dict[str, Any] = {} if first is None else {"found": first}
+        found = [run.found for run in voids if (run.void, run.about) == (void, about)]
+        is_told = found[0] is not None and (void is not Void.NOT_AS_FAR or len({*found}) == 1)
+        known: dict[str, Any] = {"found": found[0]} if is_told else {}
         yield Reason(
             kind=ReasonKind.VOID_RUNS, arm=arm.name, void=void, what=about, runs=count, **known
         )

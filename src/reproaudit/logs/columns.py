@@ -96,6 +96,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
         status = first(STATUS_NAMES, "status")
+        if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them
+            roles["done"] = ("done", "")
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}

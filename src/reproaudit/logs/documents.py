@@ -322,7 +322,8 @@ def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
             # a NumPy number, as jsonpickle writes it, has its own names
             value = row.get("value", row.get("value.value"))
             rows.append({"step": row["step"], "metric": tag, "value": value, "status": status})
-    return replace(_rows(rows, name), logger="Sacred")
+    read = (path, beside) if run is not None else (path,)
+    return replace(_rows(rows, name), logger="Sacred", ending={"files": read})
 
 
 def _trainer_state(state: Mapping[str, Any], place: str) -> Table:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from os.path import commonpath
@@ -30,6 +31,7 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
+_ERRORS = ("error.txt", "error.pkl")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
@@ -144,7 +146,9 @@ class _Finder:
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
         joined = join_parts(mlflow.told_apart(certain), self._folder)
-        return [configured(run, self._folder, read) for run in joined]
+        counts = Counter(run.folder for run in joined)
+        told = [_crashed(run) if counts[run.folder] == 1 else run for run in joined]
+        return [configured(run, self._folder, read) for run in told]
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the log beside them."""
@@ -269,6 +273,19 @@ class _Finder:
             return shown
         below = path.relative_to(self._folder).as_posix()
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
+
+
+def _crashed(run: LoggedRun) -> LoggedRun:
+    """Return a run as failed if what it died of lies beside it, and it does not say that it ended.
+
+    Ray writes `error.txt` and `error.pkl`; a trial that was tried again keeps them.
+    """
+    there = next((name for name in _ERRORS if (run.folder / name).is_file()), None)
+    if there is None or ("done" in run.columns.values() and not run.failed):
+        return run
+    files = (*run.files, run.folder / there)
+    why = (*run.not_whole, f"its {there} says crashed")
+    return replace(run, failed=True, not_whole=why, files=files)
 
 
 def _pattern(path: Path) -> str:

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Audit, Text
@@ -52,6 +52,10 @@ _OPERATORS: dict[type[ast.AST], np.ufunc] = {
 }
 _Day = date
 _Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if value is None or isinstance(value, bool | int | float) else value
 
 
 class LoggedQuantity(StrictModel):
@@ -103,8 +107,9 @@ class RunRule(StrictModel):
     settings: dict[Name, SettingValue] | None = None
     """The settings that the audit gives a control; {} for the experiment itself."""
     seed: _Seed | None = None
-    status: Literal["completed", "diverged"] = "completed"
-    """A diverged run may hold numbers that are not finite, and may have ended early."""
+    status: Literal["completed", "diverged", "crashed"] = "completed"
+    """A diverged run may hold numbers that are not finite, and may have ended early; one that
+    crashed, or was cut short, is left out."""
     percent: tuple[Name, ...] = ()
     """Measurements that these runs logged in per cent; they are divided by 100."""
     arm: Text | None = None
@@ -134,8 +139,8 @@ class MappingFile(StrictModel):
     tier: Literal["quick", "paper"] | None = None
     proxy: Text | None = None
     """As in a manifest, like the five above."""
-    arms: dict[Text, Text] = Field(default_factory=dict)
-    """Arm of the audit -> its name in the logs, where that is another."""
+    arms: dict[Text, Annotated[Text, BeforeValidator(_as_text)]] = Field(default_factory=dict)
+    """Arm of the audit -> its name in the logs, where that is another, be it null or a number."""
     names: Text | None = None
     """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
     a setting's name may stand in braces, too, and * for any characters."""

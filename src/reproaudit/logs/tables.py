@@ -178,6 +178,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     repeats = _repeats_seeds(table, form)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     status = form.column("status")
+    done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     same = {
@@ -205,6 +206,9 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         state = str(row.get(status) or "").strip() if status else ""
         if state.lower() not in _ENDED:
             builders[key].unfinished = (f"its column '{status}' says {state}",)
+        if done is not None:
+            is_done = str(row.get(done)).lower() == "true"
+            builders[key].unfinished = () if is_done else ("its last row says unfinished",)
         _take_row(builders[key], form, line, row, at)
     return builders
 

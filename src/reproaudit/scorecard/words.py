@@ -397,7 +397,7 @@ def void_words(void: Void, about: str, runs: str, number: float | None, context:
         step=context.namer.step(context.claim.experiment, about),
         found="" if number is None else stated(number),
         per_cent=", which looks like per cent" if 1 < (number or 0) <= 100 else "",
-        share=percent(number or 0.0),
+        share="less than 95 %" if number is None else percent(number),
     )
 
 
