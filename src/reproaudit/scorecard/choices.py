@@ -367,6 +367,9 @@ def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEff
     )
 
 
+_OF_SIBLING = {Answer.NEAR: f" ({HANGS})", Answer.UNFINISHED: " (unfinished)"}
+
+
 def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """Return other guesses under which as few runs say yes, so that this one decides nothing alone.
 
@@ -375,7 +378,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)}{f' ({HANGS})' if other.answer is Answer.NEAR else ''}"
+        f"{claim.arm(other)}{_OF_SIBLING.get(other.answer, '')}"
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None
