@@ -132,12 +132,12 @@ class Brevity(IntEnum):
     """In the table of choices, claims that are not the paper's own."""
     OURS = 5
     """Clauses of the claims that other bounds change, and at which coordinates we judged."""
-    LINES = 6
-    """Where a claim's line has more than twenty words, exceptions in full."""
+    VERDICT = 6
+    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
     COUNTS = 7
     """Numbers in the table of choices."""
-    VERDICT = 8
-    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
+    LINES = 8
+    """Where a claim's line has more than twenty words, exceptions in full."""
 
 
 _FRAME = "# · · read: · **not read: ## · · *Ours:*"
