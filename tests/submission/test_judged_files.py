@@ -441,6 +441,18 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
 
 
+def test_runs_without_a_name_are_the_methods(tmp_path: Path) -> None:
+    in_folders(tmp_path / "logs")
+    for seed in range(5):
+        (tmp_path / "logs" / f"run_{seed}").mkdir()
+        for arm in ARMS:
+            home = tmp_path / "logs" / arm / f"seed_{seed}"
+            own = f"run_{seed}" if arm == "maxrl" else f"{arm}-run_{seed}"
+            (tmp_path / "logs" / own).mkdir(exist_ok=True)
+            (home / "result.json").rename(tmp_path / "logs" / own / "result.json")
+    assert answers(judged(tmp_path, tmp_path / "logs", "names: 'run_{seed}/*'").scorecard) == RIGHT
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_where_no_arm_is_called_as_in_the_audit_all_names_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Any
