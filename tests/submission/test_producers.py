@@ -306,3 +306,26 @@ def test_an_arm_that_null_tells(tmp_path: Path) -> None:
     way = 'arms: {ours: "rand-m9", baseline: null}'
     assert f"`{way}`" in told
     assert counts(judged(tmp_path, [tmp_path / "logs"], way, SERIES)) == (4, 5)
+
+
+# --- long tables and text logs --------------------------------------------------------------------
+
+
+def test_a_long_table_with_the_context_of_each_number(tmp_path: Path) -> None:
+    head = "run.hash,run.name,hparams.method,hparams.seed,metric.name,metric.context.subset"
+    rows = [
+        f"{arm}{seed},Run: {seed},{arm},{seed},{name},{subset},{step},{value * step + shift}"
+        for arm, values in ARMS.items()
+        for seed, value in enumerate(values)
+        for name, subset, shift in (("score", "train", 1 - value * 2), ("score", "val", 0))
+        for step in (1, 2)
+    ]
+    rows += [f"ours0,Run: 0,ours,0,loss,train,{step},0.1" for step in (1, 2)]
+    file = tmp_path / "metrics.csv"
+    file.write_text("\n".join([f"{head},step,value", *rows]))
+    told = refusal(tmp_path, [file], form=SERIES)
+    assert told.count("\n") == 0
+    assert "found the tags score.train, score.val, loss.train; expected score." in told
+    assert "vary" not in told
+    made = judged(tmp_path, [file], "mapping: {score: score.val}", SERIES)
+    assert counts(made) == (4, 5)

@@ -309,4 +309,6 @@ def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
             if role == "measurement":
                 yield name, value
     elif str(row.get(tag, "")).strip():
-        yield str(row[tag]).strip(), row.get(form.column("value") or "")
+        contexts = (row.get(column) for column in form.named("context"))
+        parts = [str(part).strip() for part in (row[tag], *contexts) if is_said(part)]
+        yield ".".join(parts), row.get(form.column("value") or "")
