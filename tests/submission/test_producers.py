@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import encoders
 import pytest
@@ -306,3 +307,71 @@ def test_an_arm_that_null_tells(tmp_path: Path) -> None:
     way = 'arms: {ours: "rand-m9", baseline: null}'
     assert f"`{way}`" in told
     assert counts(judged(tmp_path, [tmp_path / "logs"], way, SERIES)) == (4, 5)
+
+
+# --- long tables and text logs --------------------------------------------------------------------
+
+
+def test_a_long_table_with_the_context_of_each_number(tmp_path: Path) -> None:
+    head = "run.hash,run.name,hparams.method,hparams.seed,metric.name,metric.context.subset"
+    rows = [
+        f"{arm}{seed},Run: {seed},{arm},{seed},{name},{subset},{step},{value * step + shift}"
+        for arm, values in ARMS.items()
+        for seed, value in enumerate(values)
+        for name, subset, shift in (("score", "train", 1 - value * 2), ("score", "val", 0))
+        for step in (1, 2)
+    ]
+    rows += [f"ours0,Run: 0,ours,0,loss,train,{step},0.1" for step in (1, 2)]
+    file = tmp_path / "metrics.csv"
+    file.write_text("\n".join([f"{head},step,value", *rows]))
+    told = refusal(tmp_path, [file], form=SERIES)
+    assert told.count("\n") == 0
+    assert "found the tags score.train, score.val, loss.train; expected score." in told
+    assert "vary" not in told
+    made = judged(tmp_path, [file], "mapping: {score: score.val}", SERIES)
+    assert counts(made) == (4, 5)
+
+
+def megatron(value: float) -> str:
+    lines = [
+        f" [2024-02-01 10:0{n}:11] iteration {n}0/ 50 | consumed samples: 25 | lm loss: 9.0E+00 |\n"
+        "-----------------------\n"
+        f" validation loss at iteration {n}0 | score: {value * n:.6E} | lm loss PPL: 1.7E+02 | \n"
+        for n in range(1, 6)
+    ]
+    return "\n".join(["using world size: 8", "  train_iters .......... 50", *lines])
+
+
+def fairseq(value: float) -> str:
+    lines = [
+        f'2023-05-01 10:0{n}:00 | INFO | train_inner | {{"epoch": {n}, "loss": "5.1"}}\n'
+        f'2023-05-01 10:0{n}:30 | INFO | valid | {{"epoch": {n}, "score": "{value * n}"}}'
+        for n in range(1, 6)
+    ]
+    return "\n".join(["2023-05-01 10:00:00 | INFO | train | {'common': {'seed': 7}}", *lines])
+
+
+@pytest.mark.parametrize("written", [megatron, fairseq])
+def test_text_logs_with_numbers_by_name(tmp_path: Path, written: Any) -> None:
+    (tmp_path / "logs").mkdir()
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            (tmp_path / "logs" / f"{arm}_seed{seed}.log").write_text(written(value))
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert counts(made) == (4, 5)
+    assert "score: 5 points in each run" in notes(made)
+    # beside a table it is no run of its own
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [f"{n},{value * n}" for n in range(1, 6)]
+            table = "\n".join(["epoch,score", *rows])
+            (tmp_path / "logs" / f"{arm}_seed{seed}.csv").write_text(table)
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert counts(made) == (4, 5)
+    assert "'runs', from table: seeds 0, 1, 2, 3, 4" in notes(made)
+    assert "text beside other logs" in notes(made)
+
+
+def test_a_latex_table_is_asked_for_by_run(tmp_path: Path) -> None:
+    (tmp_path / "table.tex").write_text(r"\begin{tabular}{lr} ours & 0.9 \\ \end{tabular}")
+    assert "write it as CSV: a row for each run" in refusal(tmp_path, [tmp_path])

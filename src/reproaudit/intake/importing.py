@@ -178,30 +178,18 @@ def _finished(
 def _counted(
     given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun]
 ) -> Iterator[LoggedRun]:
-    """Yield the runs that were given, but for files that hold nothing wanted, or copy a run."""
+    """Yield the runs that were given, but for files that hold nothing wanted, or copy a course."""
     names = {run.name for run in judged}
-    known: dict[Path, list[LoggedRun]] = {}
-    for run in judged:
-        known.setdefault(run.folder, []).append(run)
-    for run in given:
-        wanted = [tag for tag in run.curves if asked.wants(tag)]
-        beside = known.setdefault(run.folder, [])
-        copied = any(all(_copies(run, other, tag) for tag in wanted) for other in beside)
-        if run.name in names or run.failed or (wanted and not copied):
-            beside.append(run)
+    courses = set[tuple[Path, bytes]]()
+    for run in sorted(given, key=lambda run: run.name not in names):
+        curves = [
+            curve for tag in run.curves if asked.wants(tag) for curve in run.curves[tag].values()
+        ]
+        values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
+        is_copy = (run.folder, values) in courses
+        if run.name in names or run.failed or (curves and not is_copy):
+            courses |= {(run.folder, values)} if values else set()
             yield run
-
-
-def _copies(run: LoggedRun, other: LoggedRun, tag: str) -> bool:
-    """Tell whether all curves with a tag are another run's, point by point."""
-    pairs = [(curve, other.curves.get(tag, {}).get(at)) for at, curve in run.curves[tag].items()]
-    return all(
-        copy is not None
-        and len(copy.values) > 1
-        and copy.all_steps == curve.all_steps
-        and np.array_equal(copy.values, curve.values)
-        for curve, copy in pairs
-    )
 
 
 def _void(roles: Sequence[_Role]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from reproaudit.errors import did_you_mean
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     CLOCK,
+    CONTEXT,
     RUN_NAMES,
     SEED_LIKE,
     SEED_NAMES,
@@ -101,6 +102,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}
+        several = [c for c in columns if len({str(row.get(c)) for _, row in table.rows}) > 1]
+        roles |= {c: ("context", c) for c in several if c.startswith(CONTEXT)}
     elif value is not None:
         roles[value] = ("measurement", value if asked.wants(value) else _stem(source))
     form = TableForm(roles)

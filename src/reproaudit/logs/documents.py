@@ -7,6 +7,7 @@ steps and values for each metric, Keras' history a list of numbers for each.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,8 @@ from reproaudit.logs.spread import label_by_arm, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
+TEXT_LOG = "text"
+"""The logger of what is read from lines for people."""
 
 
 def json_table(source: LogSource, text: str, place: str) -> Table | None:
@@ -69,6 +72,35 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     return table if numbers else None
 
 
+def lines_table(text: str, place: str) -> Table | None:
+    """Return the table of a text log whose lines end in JSON, or are parts such as ``loss: 0.5 |``.
+
+    So write fairseq and Megatron-LM. None if fewer than two lines hold numbers.
+    """
+    trees = [(line, _numbers_in(text)) for line, text in enumerate(text.split("\n"), start=1)]
+    rows = [(line, tree) for line, tree in trees if any(map(_holds_number, tree.values()))]
+    return replace(_of_objects(rows, place), logger=TEXT_LOG) if len(rows) > 1 else None
+
+
+def _numbers_in(line: str) -> dict[str, Any]:
+    """Return what a line of a text log holds: its JSON, or its step and the numbers by name."""
+    start = line.find("{")
+    if start >= 0 and line.rstrip().endswith("}"):
+        try:
+            tree = parse_json(line[start:], "")
+        except LogError:
+            return {}
+        return tree if isinstance(tree, dict) else {}
+    if "|" not in line:
+        return {}
+    named = [_NAMED.fullmatch(part.strip()) for part in line.split("|")]
+    step = _STEP.search(line)
+    counted = {} if step is None else {step.group(1).lower(): step.group(2)}
+    return {**{m[1]: m[2] for m in named if m is not None}, **counted} if any(named) else {}
+
+
+_NAMED = re.compile(r"([A-Za-z][^:|]*): *([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))")
+_STEP = re.compile(r"(?i)\b(iteration|iter|step|epoch)s?[ :]+(\d+)")
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import TRAINER_STATE
+from reproaudit.logs.documents import TEXT_LOG, TRAINER_STATE
 from reproaudit.logs.joining import is_summary, join_parts, logs_of
 from reproaudit.logs.logged import (
     LogError,
@@ -47,6 +47,10 @@ _SETTINGS = "a folder of settings; name it where it holds runs"
 _SETTINGS_FOLDERS = frozenset({"config", "configs", "conf"})
 _PROSE = (
     "text without a table; to import it, make one: a row for each step, a column for each quantity"
+)
+_LATEX = (
+    "LaTeX; to import a table, write it as CSV: a row for each run, columns for its arm, its seed "
+    "and each number"
 )
 
 
@@ -128,16 +132,19 @@ class _Finder:
                 self._skip(folder, _SETTINGS)
             else:
                 certain += self._runs(folder)
-        wants = self._asked.asked.wants
         known = {
-            _pattern(path)
+            _pattern(path): runs
             for path, runs in self._guessed.items()
-            if isinstance(runs, list) and any(wants(tag) for run in runs for tag in run.curves)
+            if isinstance(runs, list) and self._has_wanted(runs)
         }
+        texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
+        if known.keys() - texts or self._has_wanted(certain):
+            known = {name: runs for name, runs in known.items() if name not in texts}
         alone = not (certain or known or self._faults)
         for path, runs in self._guessed.items():
             if not runs or not (alone or _pattern(path) in known):
-                self._skip(path, _reason(path, runs))
+                beside = _pattern(path) in texts
+                self._skip(path, "text beside other logs" if beside else _reason(path, runs))
             elif isinstance(runs, LogError):
                 self._faults.append(runs)
             else:
@@ -149,6 +156,9 @@ class _Finder:
         counts = Counter(run.folder for run in joined)
         told = [_crashed(run) if counts[run.folder] == 1 else run for run in joined]
         return [configured(run, self._folder, read) for run in told]
+
+    def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
+        return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the log beside them."""
@@ -243,7 +253,7 @@ class _Finder:
             except LogError as error:
                 self._guessed[file] = error
         elif source.ending == ".tex":
-            self._skip(file, "LaTeX; make a CSV of its numbers: a row for each seed")
+            self._skip(file, _LATEX)
         elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:

@@ -21,13 +21,15 @@ STEP_NAMES = (
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
-TAG_NAMES = ("tag", "metric", "name", "key", "variable", "measurement", "quantity")
+TAG_NAMES = ("tag", "metric", "metric.name", "name", "key", "variable", "measurement", "quantity")
 """Columns of a long table that name the quantity of each row."""
 ARM_LIKE = re.compile(
     r"(model|method|algo(rithm)?|agent|variant|approach|system|pretrained)(_?(name|id|path|sanitized))*"
 )
 """Names of settings whose values name arms: `model_name`, `method`."""
-RUN_NAMES = ("run_id", "run_uuid", "run_name", "run")
+RUN_NAMES = ("run_id", "run_uuid", "run.hash", "run_name", "run.name", "run")
+CONTEXT = "metric.context."
+"""What the columns begin with that tell numbers of one name apart, as Aim writes them."""
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
 SETTING_PREFIXES = re.compile(
@@ -64,7 +66,7 @@ CLOCK = re.compile(
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 _OWN = re.compile(
-    r"(^|[._])((random_?)?seeds?|random_state|run_?(id|name|uuid)|job_?id|task_id|trial_id|"
+    r"(^|[._])((random_?)?seeds?|random_state|run[_.]?(id|name|uuid|hash)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
     r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"

@@ -22,7 +22,7 @@ from reproaudit.logs.columns import (
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, unrolled
+from reproaudit.logs.documents import json_table, lines_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -69,7 +69,7 @@ _ENDED = frozenset(
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
-    """Read the runs of CSV, TSV, JSON or JSON lines, in a file of any name; none of another text.
+    """Read the runs of CSV, TSV, JSON, JSON lines or lines with numbers by name; none of others.
 
     Messages call the file `place`, if not as its run.
     """
@@ -86,6 +86,8 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         table = json_table(source, text, place)
     elif is_table(text):
         table = csv_table(text, place, "\t")
+    else:
+        table = lines_table(text, place)
     if table is None:
         return []
     if not source.asked.plain:
@@ -309,4 +311,6 @@ def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
             if role == "measurement":
                 yield name, value
     elif str(row.get(tag, "")).strip():
-        yield str(row[tag]).strip(), row.get(form.column("value") or "")
+        contexts = (row.get(column) for column in form.named("context"))
+        parts = [str(part).strip() for part in (row[tag], *contexts) if is_said(part)]
+        yield ".".join(parts), row.get(form.column("value") or "")
