@@ -508,12 +508,7 @@ def _changed_by_bounds(
     claims: Sequence[ClaimText], clauses: Mapping[str, str], *, short: bool
 ) -> str:
     """Whose answers another bound of ours would change, or that of one of their readings."""
-    ours = [
-        claim
-        for claim in claims
-        for arm in (claim.base, *claim.answer.support)
-        if any(estimate.limit.origin is Provenance.OURS for estimate in arm.estimates)
-    ]
+    ours = [claim for claim in claims if _has_bound_of_ours(claim)]
     turned = [
         claim
         for claim in ours
@@ -530,6 +525,12 @@ def _changed_by_bounds(
         names = [claim.name for claim in turned]
     answers = "the answer" if len(turned) == 1 else "the answers"
     return f"{answers} to {listed(names)}"
+
+
+def _has_bound_of_ours(claim: ClaimText) -> bool:
+    arms = (claim.base, *claim.answer.support)
+    limits = [estimate.limit for arm in arms for estimate in arm.estimates]
+    return any(limit.origin is Provenance.OURS for limit in limits)
 
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
