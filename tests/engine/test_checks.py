@@ -638,6 +638,17 @@ def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(
     )
 
 
+@pytest.mark.parametrize(("slower", "yes"), [(0.0, 6), (0.5, 0)])
+def test_a_law_is_not_read_of_a_course_whose_pace_has_changed(slower: float, yes: int) -> None:
+    """From two fifths of training on it grows by so much less of the logarithm."""
+    t = np.maximum(SIXTY_THOUSAND, 1)
+    course = np.log(t) - slower * np.log(np.maximum(t / 24_000, 1))
+    grows_like = check("grows_like series=a law=logarithm", **GROWTH)
+    draws = [np.random.default_rng(seed).normal(size=len(t)) for seed in range(6)]
+    runs = [run(SIXTY_THOUSAND.astype(int).tolist(), a=course + 0.1 * noise) for noise in draws]
+    assert [met(grows_like, of)[1] for of in runs].count(True) == yes
+
+
 def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
     at, means = thinned(np.arange(515.0), np.arange(515.0) ** 0)
     assert (len(at), at[:2], at[-1], set(means)) == (171, (3, 6), 513, {1.0})
