@@ -75,6 +75,8 @@ def test_a_margin_has_two_sides() -> None:
     assert [limit.met_by(number) for number in (1.9, 2, 4, 4.1)] == [False, True, True, False]
     assert limit.worst([3, 2.5, 4]) == 4
     assert (limit.level, Limit(Side.AT_MOST, 1, Provenance.PAPER).level) == (3, 1)
+    one_sided = Limit(Side.AT_MOST, 1, Provenance.PAPER)
+    assert one_sided == replace(one_sided, zero=0, target=0)  # as it is published
     for target in (3, -3):
         relative = Limit(Side.WITHIN, 0.5, Provenance.PAPER, target=target, relative=True)
         assert list(relative.accepted) == sorted((target / 1.5, target * 1.5))
