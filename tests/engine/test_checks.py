@@ -75,6 +75,8 @@ def test_a_margin_has_two_sides() -> None:
     assert [limit.met_by(number) for number in (1.9, 2, 4, 4.1)] == [False, True, True, False]
     assert limit.worst([3, 2.5, 4]) == 4
     assert (limit.level, Limit(Side.AT_MOST, 1, Provenance.PAPER).level) == (3, 1)
+    one_sided = Limit(Side.AT_MOST, 1, Provenance.PAPER)
+    assert one_sided == replace(one_sided, zero=0, target=0)  # as it is published
     for target in (3, -3):
         relative = Limit(Side.WITHIN, 0.5, Provenance.PAPER, target=target, relative=True)
         assert list(relative.accepted) == sorted((target / 1.5, target * 1.5))
@@ -636,6 +638,17 @@ def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(
     assert values(check("grows_like series=a law=logarithm", **GROWTH), of)[1] == pytest.approx(
         rival / laws["law"].size
     )
+
+
+@pytest.mark.parametrize(("slower", "yes"), [(0.0, 6), (0.5, 0)])
+def test_a_law_is_not_read_of_a_course_whose_pace_has_changed(slower: float, yes: int) -> None:
+    """From two fifths of training on it grows by so much less of the logarithm."""
+    t = np.maximum(SIXTY_THOUSAND, 1)
+    course = np.log(t) - slower * np.log(np.maximum(t / 24_000, 1))
+    grows_like = check("grows_like series=a law=logarithm", **GROWTH)
+    draws = [np.random.default_rng(seed).normal(size=len(t)) for seed in range(6)]
+    runs = [run(SIXTY_THOUSAND.astype(int).tolist(), a=course + 0.1 * noise) for noise in draws]
+    assert [met(grows_like, of)[1] for of in runs].count(True) == yes
 
 
 def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:

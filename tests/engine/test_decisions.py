@@ -535,6 +535,7 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
         ([1.0, 0.5] + [0.02] * 9, Status.YES),
         ([1.0] * 11, Status.NO),
         ([1.0, 0.5, 0.4, 0.02], Status.YES),  # four observations have no end but their last
+        ([1.0, 0.9, 0.5, 0.4, 0.02], Status.VOID),
     ],
 )
 def test_a_lone_last_observation_decides_nothing(values: list[float], status: Status) -> None:
