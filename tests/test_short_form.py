@@ -41,33 +41,13 @@ NAMES_OF_KINDS = {kind.__name__ for kind in get_args(get_args(Check)[0])}
 def read(text: str, slug: str = "saxe2014") -> Audit:
     audit, faults = read_audit(f"{slug}.yaml", text)
     assert audit is not None, faults
-    assert [str(fault) for fault in faults if fault.rule not in ("RA242", "RA246")] == []
+    assert [str(fault) for fault in faults if fault.rule != "RA242"] == []
     return audit
 
 
 def faults_of(text: str) -> list[str]:
     faults = read_audit("saxe2014.yaml", text)[1]
     return [str(fault).removeprefix("saxe2014.yaml:") for fault in faults]
-
-
-@pytest.mark.parametrize(
-    ("within", "source", "warned"),
-    [
-        ("0.7", "from: paper", True),
-        ("{relative: 0.1}", "from: paper", True),
-        ("{absolute: 0.7, from: paper}", "from: paper", False),
-        ("{absolute: 0.7, from: ours, why: noise}", "from: paper", False),
-        ("0.7", "from: derived", False),
-        ("0.7", "from: ours, why: all of it", False),
-    ],
-)
-def test_a_margin_beside_the_papers_number_says_whose_it_is(
-    within: str, source: str, warned: bool
-) -> None:
-    check = f"{{kind: equals, value: pass_8, to: 0.4, within: {within}, {source}}}"
-    claim = f"\n  number: {{says: It is 0.4., no_control: a number, holds_if: [{check}]}}"
-    _, faults = read_audit("maxrl2026.yaml", MAXRL.rstrip() + claim + "\n")
-    assert [fault.rule for fault in faults] == ["RA246"] * warned
 
 
 # --- what it expands to ---------------------------------------------------------------------------

@@ -99,6 +99,14 @@ def arms_above_seeds() -> Any:
     }
 
 
+def numbers_under_seeds() -> Any:
+    return {arm: {f"seed_{seed}": value for seed, value in enumerate(NUMBERS[arm])} for arm in ARMS}
+
+
+def named_conditions() -> Any:
+    return [{"name": arm, "pass_8": NUMBERS[arm], "n_seeds": 5} for arm in ARMS]
+
+
 def tidy_rows() -> Any:
     return [
         {"method": arm, "seed": seed, "pass_8": value}
@@ -111,7 +119,7 @@ def tidy_rows() -> Any:
     "form",
     [
         rows_by_seed, rows_by_arm, lists_by_arm, counted_lists, keys_of_seeds, arms_above_seeds,
-        tidy_rows,
+        numbers_under_seeds, named_conditions, tidy_rows,
     ],
 )  # fmt: skip
 def test_nested_json_is_judged_without_a_mapping(tmp_path: Path, form: Any) -> None:
@@ -313,6 +321,31 @@ def test_what_is_absent_and_may_have_another_name_is_asked_for(tmp_path: Path) -
     with pytest.raises(AuditError) as refused:
         judge_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "log.csv"], None)
     assert "If 'accuracy' is acc: `mapping: {acc: accuracy}`." in str(refused.value)
+
+
+def test_the_course_of_a_run_may_stand_in_a_list_within_it(tmp_path: Path) -> None:
+    tree = {
+        arm: {
+            f"seed_{seed}": {
+                "took": 3.5,
+                "history": [{"epoch": n, "p8": value * n / 4} for n in range(1, 5)],
+            }
+            for seed, value in enumerate(NUMBERS[arm])
+        }
+        for arm in ARMS
+    }
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    made = judged(tmp_path, file, "mapping: {pass_8: {expression: last(p8)}}")
+    assert answers(made.scorecard) == RIGHT
+
+
+def test_keys_that_number_runs_are_told_in_one_line_of_mapping(tmp_path: Path) -> None:
+    tree = {arm: {str(n): {"p8": value} for n, value in enumerate(NUMBERS[arm])} for arm in ARMS}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps({"results": tree}))
+    made = judged(tmp_path, file, "mapping: {pass_8: 'results.{arm}.{seed}.p8'}")
+    assert answers(made.scorecard) == RIGHT
 
 
 def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:

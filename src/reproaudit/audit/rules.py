@@ -347,12 +347,6 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         yield from _also_varied(audit, own, arm, by_key)
     yield from _opposed(audit, others, arms, (*loc, "constructed"))
     yield from _own_reference(claim, loc)
-    for place, check in _checks_of(loc, claim):
-        if check.unsourced is not None:
-            message = (
-                "found a margin without a source beside the paper's number; expected whose it is"
-            )
-            yield Violation("RA246", (*place, check.unsourced), message)
     varied = (*readings, *alternatives_of(audit, claim))
     wanted = list(_wanted(audit, claim, loc, arms, varied))
     yield from _undeclared(audit, wanted)

@@ -10,7 +10,6 @@ from reproaudit.checks.kind import (
     Condition,
     Kind,
     PositiveOrSourced,
-    Provenance,
     Side,
     Sourced,
     margin_around,
@@ -74,12 +73,6 @@ class Equals(Kind, Sourced):
         if self.relative_to is not None and isinstance(self.to, Quantity):
             raise ValueError("with 'relative_to' a ratio is judged: state the number as 'to'")
         return self
-
-    @property
-    def unsourced(self) -> str | None:
-        """The margin, where only its number is said to be the paper's."""
-        is_bare = self.origin is Provenance.PAPER and isinstance(self.within, float)
-        return "within" if is_bare else None
 
     @property
     def by_mean(self) -> bool:

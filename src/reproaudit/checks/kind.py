@@ -490,11 +490,6 @@ class Kind(StrictModel):
         return None
 
     @property
-    def unsourced(self) -> str | None:
-        """The field with a margin around the paper's number of which nobody says whose it is."""
-        return None
-
-    @property
     def compared_arm(self) -> str | None:
         """The arm that the own runs are compared with; None if there is none, or several."""
         arms = {side.arm for side in self.sides or ()}

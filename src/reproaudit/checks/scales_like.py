@@ -113,12 +113,6 @@ class ScalesLike(Kind):
         return self
 
     @property
-    def unsourced(self) -> str | None:
-        """The margin of the exponent, where only that is said to be the paper's."""
-        is_bare = self.origin is Provenance.PAPER and isinstance(self.within, float)
-        return "within" if is_bare else None
-
-    @property
     def numbers(self) -> tuple[Number, ...]:
         """The exponent and, if asked, the distance from the power law."""
         return (_EXPONENT,) if self.bend is None else (_EXPONENT, _BEND)

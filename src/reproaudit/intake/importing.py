@@ -546,6 +546,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     fitting = {
         name: [tag for tag in of_arms if _kin(name, tag)]
         or [tag for tag in tags if _words(name) <= _words(tag)]
+        or [tag for tag in tags if len(wanted) == 1 and _kin(name, tag)]
         for name in wanted
     }
     sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
@@ -554,7 +555,8 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
-    if named and all(_above(tag, asked) for tag in tags):
+    told = any(ARM_NAME in run.config for run in runs) or of_arms
+    if named and tags and not told and all(_above(tag, asked) for tag in tags):
         above = some([*dict.fromkeys(_above(tag, asked) for tag in tags)])
         text = (
             f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"

@@ -167,6 +167,9 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
+    arms = {arm.lower() for arm in source.asked.arms}
+    if any(str(row.get(column)).lower() in arms for _, row in table.rows):
+        return "setting"
     if is_own(column) or column.startswith("tags."):
         return "not used"
     return "setting" if _holds_setting(column, source, table, form) else "measurement"

@@ -120,7 +120,7 @@ def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
     wanted is anywhere, several with a seed are, too, and the items of a list if the numbers beside
     it sum them up.
     """
-    rows = list(_seeded((), tree))
+    rows = list(_seeded((), tree, asked.only))
     if rows and rows[0][1] is tree:
         return []
     names = [name for name, value in flat("", tree, "") if number_of(value) is not None]
@@ -157,23 +157,27 @@ def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
         yield ".".join((*above, name))
 
 
-def _seeded(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
-    """Yield the innermost objects that have a seed, be it in their settings, or are called so."""
+def _seeded(above: tuple[str, ...], tree: Any, only: str | None) -> Iterator[_Row]:
+    """Yield the innermost objects that have a seed, be it in their settings, or are called so.
+
+    A lone number that is called after a seed is that of the `only` tag that is wanted.
+    """
     if isinstance(tree, list):
         for item in tree if all(isinstance(item, dict) for item in tree) else ():
-            yield from _seeded(above, item)
+            yield from _seeded(above, item, only)
     if not isinstance(tree, dict) or len(above) > 16:
         return
     inner = False
     for name, below in tree.items():
         if SETTING_PREFIXES.match(f"{name}."):
             continue
-        seed = _seed_in_key(above, name) if isinstance(below, dict) else None
+        named = {only: below} if only and number_of(below) is not None else below
+        seed = _seed_in_key(above, name) if isinstance(named, dict) else None
         if seed is not None:
             inner = True
-            yield above, {**below, "seed": seed}
+            yield above, {**named, "seed": seed}
             continue
-        for row in _seeded((*above, name), below):
+        for row in _seeded((*above, name), below, only):
             inner = True
             yield row
     if not inner and any(is_seed_name(name) for name, _ in flat("", tree, "")):
@@ -204,12 +208,25 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
             is_own = alike and not asked.wants(whole)
             is_said = SETTING_PREFIXES.match(name) or normal(name) in SEED_NAMES
             cells[name if is_own or is_said else whole] = value
-        trees.append(cells)
+        trees += _each_point(cells, place)
     table = _rows(trees, place)
     inside = {id(row) for _, row in rows}
     beside = [name for name, value in _beside((), tree, inside) if _holds_number(value)]
     remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
+
+
+def _each_point(cells: dict[str, Any], place: str) -> list[dict[str, Any]]:
+    """Return a row for each item of the only list of objects in a run, as of its course."""
+    lists = [n for n, v in cells.items() if isinstance(v, list) and v and isinstance(v[0], dict)]
+    if len(lists) != 1 or not all(isinstance(item, dict) for item in cells[lists[0]]):
+        return [cells]
+    items = cells.pop(lists[0])
+    numbers = {n: v for n, v in cells.items() if number_of(v) is not None}
+    shared = {n: v for n, v in cells.items() if n not in numbers or normal(n) in SEED_NAMES}
+    rows = [{**shared, **dict(flat("", item, place))} for item in items]
+    rows[0] = {**numbers, **rows[0]}
+    return rows
 
 
 def _beside(above: tuple[str, ...], tree: Any, inside: set[int]) -> Iterator[tuple[str, Any]]:
