@@ -384,3 +384,17 @@ def test_files_that_are_called_alike_are_counted(tmp_path: Path) -> None:
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert "Passed over among the logs: " in notes(made)
     assert "10 files code/config.py (no log)" in notes(made)
+
+
+@pytest.mark.parametrize("name", ["{arm}_seed{seed}.json", "{arm}_{seed}.json"])
+def test_a_course_below_its_runs_seed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "logs").mkdir()
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            points = [{"epoch": n, "score": value * n} for n in (1, 2, 3)]
+            tree = {"config": {"seed": seed}, "history": points, "minutes": 3}
+            file = tmp_path / "logs" / name.format(arm=arm, seed=seed)
+            file.write_text(json.dumps(tree))
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert counts(made) == (4, 5)
+    assert "All runs: passed over beside the runs: minutes." in notes(made)
