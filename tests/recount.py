@@ -367,10 +367,12 @@ class Sheet:
     def hangs_on_a_bound(self, name: str) -> bool:
         """Tell whether a bound of ours, half or twice as wide, changes a claim's answer."""
         answer = self.answered[name]
-        ours = any(estimate.limit.origin == "ours" for estimate in answer.base.estimates)
+        arms = (answer.base, *answer.support)
+        ours = any(e.limit.origin == "ours" for arm in arms for e in arm.estimates)
         kinds = {reason.kind.value for reason in answer.reasons}
         return ours and (
-            "our bound" in kinds
+            bool(answer.other_bounds)
+            or "our bound" in kinds
             or Answer.NEAR in {arm.answer for arm in (*answer.stated, *answer.grades)}
         )
 

@@ -349,6 +349,7 @@ def test_a_best_so_far_leaves_three_plateaus(values: Any, improves: bool, best: 
 def test_the_best_is_by_which_way_a_course_has_gone() -> None:
     course = np.array([5.0, 9.0, 4.0, 6.0, 5.5, 8.0, 5.2, 5.1, 6.3, 5.0])
     assert not ends_at_best(course)  # it ends where it began: the largest would be its best
+    assert not ends_at_best(course[[0, 1, 3, 4, 5, 7, 8, 1, 3, 9]])  # so that its least is none
     assert ends_at_best(np.append(course, 3.0))
     assert ends_at_best(np.append(course, 9.0))
     assert not ends_at_best(np.append(course, 8.9))
@@ -383,6 +384,7 @@ def test_an_average_lags_by_half_of_a_jump_at_most_a_fourth(
     assert lag_of(ramp, rough) == lag_of(-ramp, rough) == lag_of(5 + 2 * ramp, rough) == lag
     assert lag_of(ramp, 0 * rough) == 0
     assert lag_of(ramp[:39], rough) == 0
+    assert lag_of(ramp[:40], rough) > 0
 
 
 def test_an_average_lags_by_what_its_noise_shows() -> None:

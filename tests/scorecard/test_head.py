@@ -138,6 +138,14 @@ def test_an_excused_reading_is_no_question() -> None:
     assert not card.head.choices
 
 
+def test_other_guesses_with_as_few_runs_are_named_with_what_leaves_them_open() -> None:
+    card = read_scorecard(ROOT / "reports" / "paper" / "yang2025" / "scorecard.json")
+    effects = [effect for choice in card.head.choices for effect in choice.effects]
+    (text,) = [effect.text for effect in effects if effect.claim == "yang2025.pictures"]
+    others = ("training samples 100", "unscaled pixels")
+    assert text.endswith("".join(f"; the same with {other} (unfinished)" for other in others))
+
+
 # --- scale ---------------------------------------------------------------------------------------
 
 

@@ -294,6 +294,27 @@ def test_the_model_that_a_file_names_tells_arms_apart(
     assert answers(judged(tmp_path, tmp_path / "logs", mapping).scorecard) == RIGHT
 
 
+def test_a_place_in_a_name_is_one_of_the_names_that_the_audit_has(tmp_path: Path) -> None:
+    columns = {f"{arm}-seed{n} - p8": NUMBERS[arm][n] for arm in ARMS for n in range(5)}
+    lines = [["Step", *columns], [10, *columns.values()], [20, *columns.values()]]
+    file = tmp_path / "wandb_export_2031-01-01.csv"
+    file.write_text("\n".join(",".join(map(str, line)) for line in lines))
+    mapping = "mapping: {pass_8: last(p8)}\nnames: '{arm}-seed{seed}'"
+    mapping = mapping.replace("last(p8)", "{expression: last(p8)}")
+    assert answers(judged(tmp_path, file, mapping).scorecard) == RIGHT
+
+
+def test_what_is_absent_and_may_have_another_name_is_asked_for(tmp_path: Path) -> None:
+    rows = [f"{n},90,{'nan' if n == 3 else 1}" for n in range(5)]
+    (tmp_path / "log.csv").write_text("\n".join(["seed,accuracy,loss", *rows]))
+    both = "acc: {kind: scalar, unit: '1', meaning: Accuracy.}, loss: {kind: scalar, unit: '1', "
+    text = re.sub(r"acc: \{.*?\}", f"{both}meaning: Loss.}}", TREE)
+    (tmp_path / "tree.yaml").write_text(text)
+    with pytest.raises(AuditError) as refused:
+        judge_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "log.csv"], None)
+    assert "If 'accuracy' is acc: `mapping: {acc: accuracy}`." in str(refused.value)
+
+
 def test_the_likeliest_tag_is_named_first(tmp_path: Path) -> None:
     evaluations(tmp_path / "logs", lambda _, s, i: f"r_{s}_{i}.json", in_its_name)
     audit = SHORT.replace("pass_8", "accuracy")
@@ -418,6 +439,18 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     (way,) = re.findall(r"`(.+?)`", made.logs.counted[-1])
     assert way == f"arms: {{{arm}: mine}}"
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
+
+
+def test_runs_without_a_name_are_the_methods(tmp_path: Path) -> None:
+    in_folders(tmp_path / "logs")
+    for seed in range(5):
+        (tmp_path / "logs" / f"run_{seed}").mkdir()
+        for arm in ARMS:
+            home = tmp_path / "logs" / arm / f"seed_{seed}"
+            own = f"run_{seed}" if arm == "maxrl" else f"{arm}-run_{seed}"
+            (tmp_path / "logs" / own).mkdir(exist_ok=True)
+            (home / "result.json").rename(tmp_path / "logs" / own / "result.json")
+    assert answers(judged(tmp_path, tmp_path / "logs", "names: 'run_{seed}/*'").scorecard) == RIGHT
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -268,7 +268,7 @@ class Setting(StrictModel):
     def _sourced(self) -> Self:
         if not self.guessed and self.locator is None:
             raise ValueError(
-                f"a setting from source '{self.source}' needs a 'locator': section, table, page, "
+                f"a setting from source '{self.source}' needs 'locator': section, table, page, "
                 "or file and line"
             )
         if self.guessed and self.who is not None:

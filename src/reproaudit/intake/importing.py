@@ -111,14 +111,9 @@ def import_logs(
         LogError: if the logs cannot be used.
         SpecError: listing what is wrong with the mapping, or with the logs.
     """
-    written = _stated_mapping(audit, mapping_file, stated)
-    tier = known_tier(written.tier or "paper")
-    if tier == "smoke":
-        raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
-    mapping = with_plain_tags(written, audit)
-    request = Request(audit, tier, scope_of(audit, tier, claims), mapping)
-    asked = asked_of(request, written)
-    mapping = with_arms(mapping, asked)
+    written, request, asked = _asked(audit, mapping_file, stated, claims)
+    tier = request.tier
+    mapping = with_arms(request.mapping, asked)
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
         given = labelled_runs(logged, asked, audit)
@@ -258,11 +253,7 @@ def _indented(line: str) -> str:
 
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
-    written = _stated_mapping(audit, mapping_file, {})
-    mapping = with_plain_tags(written, audit)
-    tier = known_tier(mapping.tier or "paper")
-    request = Request(audit, tier, scope_of(audit, tier, ()), mapping)
-    asked = asked_of(request, written)
+    _, _, asked = _asked(audit, mapping_file, {}, ())
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
@@ -291,15 +282,20 @@ def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
     yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
 
 
-def _stated_mapping(
-    audit: Audit, file: Path | None, stated: Mapping[str, str | None]
-) -> MappingFile:
-    """Return the mapping of a file and the audit; what is stated beside it wins."""
+def _asked(
+    audit: Audit, file: Path | None, stated: Mapping[str, str | None], claims: Sequence[str]
+) -> tuple[MappingFile, Request, Asked]:
+    """Return the mapping of a file and the audit, and what is asked; what is stated beside wins."""
     mapping = mapping_of(audit, file)
     _refuse_unknown_names(audit, mapping)
-    return mapping.model_copy(
-        update={name: value for name, value in stated.items() if value is not None}
-    )
+    known = {name: value for name, value in stated.items() if value is not None}
+    written = mapping.model_copy(update=known)
+    tier = known_tier(written.tier or "paper")
+    if tier == "smoke":
+        raise UsageError("--tier: found 'smoke'; expected quick or paper, the scale of the runs.")
+    plain = with_plain_tags(written, audit)
+    request = Request(audit, tier, scope_of(audit, tier, claims), plain)
+    return written, request, asked_of(request, written)
 
 
 def _refuse_unknown_names(audit: Audit, mapping: MappingFile) -> None:
@@ -603,6 +599,11 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
+        akin = {tag: [name for name in absent if _kin(name, tag)] for tag in ignored}
+        for tag, names in akin.items():
+            called = names[0] if len(names) == 1 else "NAME"
+            if names:
+                others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
         raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
 
 

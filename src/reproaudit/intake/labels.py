@@ -25,6 +25,8 @@ from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, w
 
 NAMED = (*COUNTED, ARM_NAME)
 """What a tag or a file's name may tell, other than settings."""
+_NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")
+"""What numbers a run, and names no arm."""
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -235,7 +237,7 @@ def _other_arm(
         alike = len(parts) == len(run.parts)
         for part, own in zip(parts, run.parts, strict=True) if alike and not keys else ():
             if part != own and _arms_in(part, asked):
-                return own
+                return own if _NUMBERED.sub("", own) else None
     return None
 
 

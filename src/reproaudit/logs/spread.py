@@ -45,8 +45,8 @@ def without_places(tag: str, places: Collection[str]) -> str:
 def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
     """Return what a text says by a pattern with places; None if it does not match."""
     names = PLACE.findall(pattern)
-    parts = [re.escape(part).replace(r"\*", ".*") for part in PLACE.split(pattern)[::2]]
-    groups = [r"(\d{1,15})" if name in COUNTED else "(.+?)" for name in names]
+    parts = [re.escape(part).replace(r"\*", ".*?") for part in PLACE.split(pattern)[::2]]
+    groups = [f"({_written(asked, name)})" for name in names]
     matched = re.fullmatch("".join(map("".join, zip(parts, [*groups, ""], strict=True))), text)
     if matched is None:
         return None
@@ -63,6 +63,17 @@ def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
             settings |= values
     quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
     return RunLabel(quantity, counts, settings)
+
+
+def _written(asked: Asked, name: str) -> str:
+    """Return a pattern for what may stand in a place: digits, a known name or value, or any."""
+    if name in COUNTED:
+        return r"\d{1,15}"
+    known = [*asked.arms] if name == "arm" else [str(value) for value in asked.values.get(name, ())]
+    numbers = [r"[\d.]+(?:[eE][-+]?\d+)?"] * any(number_of(value) is not None for value in known)
+    longest_first = sorted(map(re.escape, known), key=len, reverse=True)
+    words = [re.sub(r"_|\\-", "[_-]", word) for word in longest_first]
+    return rf"(?i:{'|'.join([*words, *numbers])})" if known else ".+?"
 
 
 def _known(asked: Asked, name: str, written: str) -> Mapping[str, SettingValue] | None:

@@ -70,14 +70,6 @@ class _Frame(NamedTuple):
     floor: float
 
 
-class _Label(NamedTuple):
-    """A label in the gutter: its class, its lines of text, and the height that it belongs to."""
-
-    kind: str
-    words: Sequence[str]
-    at: float
-
-
 def chart(figure: Figure) -> Markup:
     """Return a figure: axes, every run as a thin line, bound, stages, labels in a gutter."""
     title = textwrap.wrap(figure.title, TITLE_LETTERS)
@@ -225,26 +217,26 @@ def _named(figure: Figure) -> list[tuple[str, str, list[float]]]:
 def _labels(figure: Figure, y: _Axis, top: float, floor: float) -> Iterator[Markup]:
     """The labels at the right of the frame, each as near its line's end as the others let it."""
     labels = [
-        _Label(kind, textwrap.wrap(label, LABEL_LETTERS), y.place(median(heights)))
+        (y.place(median(heights)), kind, textwrap.wrap(label, LABEL_LETTERS))
         for kind, label, heights in _named(figure)
     ]
-    labels.sort(key=lambda label: label.at)
-    sizes = [LABEL_LINE * len(label.words) + 5 for label in labels]
+    labels.sort(key=lambda label: label[0])
+    sizes = [LABEL_LINE * len(words) + 5 for _, _, words in labels]
     starts: list[float] = []
-    for label, size in zip(labels, sizes, strict=True):
-        least = starts[-1] + sizes[len(starts) - 1] if starts else top
-        starts.append(max(least, label.at - size / 2))
+    least = top
+    for (at, _, _), size in zip(labels, sizes, strict=True):
+        starts.append(max(least, at - size / 2))
+        least = starts[-1] + size
     limit = floor + 4
     for place in reversed(range(len(starts))):
         starts[place] = min(starts[place], limit - sizes[place])
         limit = starts[place]
     left = WIDTH - GUTTER
-    for label, start, size in zip(labels, starts, sizes, strict=True):
-        middle = start + size / 2
-        yield _segment("leader", left + 1, label.at, left + 8, middle)
-        for row, words in enumerate(label.words):
-            at = start + LABEL_LINE * (row + 1) - 1
-            yield _text(left + 11, at, words, kind=f"label of-{label.kind.split()[0]}")
+    for (at, kind, words), start, size in zip(labels, starts, sizes, strict=True):
+        yield _segment("leader", left + 1, at, left + 8, start + size / 2)
+        for row, line in enumerate(words, 1):
+            named = f"label of-{kind.split()[0]}"
+            yield _text(left + 11, start + LABEL_LINE * row - 1, line, kind=named)
 
 
 # --- runs as marks --------------------------------------------------------------------------------
@@ -264,24 +256,21 @@ def ends(part: ClaimPart) -> Markup:
     Each block has the condition's own scale, its bound, and the runs of the claim, of its controls
     and of what should succeed. Empty without numbers.
     """
-    blocks = []
+    blocks: list[Markup] = []
     top = 0.0
     for check in [check for check in part.checks if check.first.role is RowRole.DECIDES]:
-        drawn = _block(part, check, top)
-        if drawn is not None:
-            parts, top = drawn
-            blocks += parts
-    if not blocks:
-        return Markup()
-    return _svg("chart", WIDTH, top, f"{part.line.title}: every run as a mark", blocks)
+        parts, top = _block(part, check, top)
+        blocks += parts
+    label = f"{part.line.title}: every run as a mark"
+    return _svg("chart", WIDTH, top, label, blocks) if blocks else Markup()
 
 
-def _block(part: ClaimPart, check: CheckRows, top: float) -> tuple[list[Markup], float] | None:
+def _block(part: ClaimPart, check: CheckRows, top: float) -> tuple[list[Markup], float]:
     """A condition's marks from a height on, and the height at which they end."""
     marks = _marks(part, check, MOST_ARMS)
     estimate = _estimate(part, check.first)
     if estimate is None or not marks:
-        return None
+        return [], top
     title = textwrap.wrap(check.bounded, TITLE_LETTERS)
     start = top + 14.0 * len(title) + 6
     words = [textwrap.wrap(mark.words, LABEL_LETTERS) for mark in marks]

@@ -24,7 +24,6 @@ from reproaudit.errors import AuditError
 from reproaudit.files import scratch_folder
 from reproaudit.formats.scorecard import (
     SCHEMA_VERSION,
-    Figure,
     InputDigests,
     JudgedRecords,
     Made,
@@ -378,18 +377,20 @@ def scorecard_of(
     judged = [record for seeds in records.values() for record in seeds.values()]
     origin = next((record.origin for record in judged if record.origin is not None), None)
     panels = {answer.id: _panel(audit, answer, tier, records) for answer in claims}
-    smaller = {
-        answer.id: None if quick is None else _panel(audit, answer, "quick", quick)
-        for answer in claims
-    }
-    drawn = {answer.id: _figure(panels[answer.id], smaller[answer.id], answer) for answer in claims}
+    figures = {}
+    for answer in claims:
+        smaller = None if quick is None else _panel(audit, answer, "quick", quick)
+        shown = answer.leading
+        drawn = None if shown is None else chart_of(panels[answer.id], smaller, answer, shown)
+        if drawn is not None:
+            figures[answer.id] = drawn
     stored = stored_tier(audit, tier)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
         slug=audit.paper.slug,
         tier=stored,
         claims=tuple(claims),
-        figures={name: figure for name, figure in drawn.items() if figure is not None},
+        figures=figures,
         records=_summary(judged),
         made=made,
         earlier_results=before.earlier,
@@ -405,11 +406,6 @@ def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) 
     claim = next(claim for claim in audit.claims if claim.id == answer.id)
     panel = Panel.of(audit, claim, tier, records)
     return replace(panel, base=panel.bundles.arms[answer.base.name])
-
-
-def _figure(panel: Panel, smaller: Panel | None, answer: ClaimAnswer) -> Figure | None:
-    shown = answer.leading
-    return None if shown is None else chart_of(panel, smaller, answer, shown)
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:

@@ -258,14 +258,19 @@ _Turns = Sequence[tuple[ClaimText, ReadingAnswer]]
 
 
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
-    """Return the choices that change an answer; values that change the same ones stand together."""
+    """Return the choices that change an answer; values that change the same ones stand together.
+
+    What else such a value changes, if to no yes and no no, stands beside it.
+    """
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
         joined: dict[tuple[object, ...], list[tuple[str, _Turns]]] = {}
         for chosen, words in choice.values:
-            turns = [pair for pair in _under(choice, chosen) if turns_answer(*pair)]
+            under = [*_under(choice, chosen)]
+            decisive = [pair for pair in under if turns_answer(*pair)]
+            turns = [pair for pair in under if pair in decisive or _changes(*pair)]
             alike = tuple((claim, arm.answer, arm.yes, arm.valid) for claim, arm in turns)
-            if turns:
+            if decisive:
                 joined.setdefault(alike, []).append((words, turns))
         rows += [_choice(choice, values) for values in joined.values()]
     return tuple(sorted(rows, key=lambda row: (row.guess, row.small)))
@@ -282,6 +287,12 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     if claim.answer.outcome is Outcome.UNDECIDED:
         return arm.answer in (Answer.YES, Answer.NO) and _cell(claim, arm).changes
     return claim.answer.changed_by(arm)
+
+
+def _changes(claim: ClaimText, arm: ReadingAnswer) -> bool:
+    """Tell whether a guess changes an answer, be it from a yes to what is open."""
+    is_guess = isinstance(arm, AlternativeAnswer) and arm.credible
+    return is_guess and _cell(claim, arm).changes
 
 
 def _figures(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> tuple[tuple[str, str], str]:
@@ -348,6 +359,8 @@ def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEff
     counts = f"{yes[0]} → {of(yes[1], n[1])}"
     if n[0] != n[1]:
         counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
+    if any(0 < k < of_all for k, of_all in zip(yes, n, strict=True)):
+        numbers, both = ("", ""), ""  # a typical run tells nothing of those on the other side
     if Answer.BLIND in answers:
         numbers, both = ("", ""), ""
         blind = [NO_EVIDENCE if answer is Answer.BLIND else "" for answer in answers]
@@ -367,6 +380,9 @@ def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEff
     )
 
 
+_OF_SIBLING = {Answer.NEAR: f" ({HANGS})", Answer.UNFINISHED: " (unfinished)"}
+
+
 def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """Return other guesses under which as few runs say yes, so that this one decides nothing alone.
 
@@ -375,7 +391,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)}{f' ({HANGS})' if other.answer is Answer.NEAR else ''}"
+        f"{claim.arm(other)}{_OF_SIBLING.get(other.answer, '')}"
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None

@@ -134,7 +134,7 @@ def _ever_shorter(groups: Sequence[Forms]) -> Iterator[Sequence[str]]:
 
 def cores_of(claim: ClaimText) -> list[str]:
     """Return what was found, with k of n, in forms from long to short."""
-    return _CORES[claim.answer.outcome](claim)
+    return _CORES.get(claim.answer.outcome, _unclear)(claim)
 
 
 def _held(claim: ClaimText) -> list[str]:
@@ -152,10 +152,6 @@ def _counts(claim: ClaimText) -> list[str]:
         return [count]
     values = (claim.stated_value(claim.base), claim.varied_words(claim.base))
     return [*(f"{count} with {value}" for value in values), count]
-
-
-def _partly(claim: ClaimText) -> list[str]:
-    return _levels(claim) or _held(claim)
 
 
 def _levels(claim: ClaimText) -> list[str]:
@@ -261,8 +257,7 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [why]
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
         return [f"{of(*answering_runs(base))}; {why}"]
-    straddled = first.kind is ReasonKind.STRADDLES
-    brief = [*_against(claim, base.estimates[first.place]), count_words(base)] if straddled else []
+    brief = _counts(claim) if first.kind is ReasonKind.STRADDLES else []
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 
@@ -281,13 +276,10 @@ def _blind(claim: ClaimText) -> list[str]:
 
 _CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
     Outcome.SUPPORTED: _held,
-    Outcome.PARTLY_SUPPORTED: _partly,
+    Outcome.PARTLY_SUPPORTED: lambda claim: _levels(claim) or _held(claim),
     Outcome.DEPENDS: _depending,
     Outcome.NOT_SUPPORTED: _failed,
     Outcome.UNINFORMATIVE: _blind,
-    Outcome.UNDECIDED: _unclear,
-    Outcome.NOT_TESTED: _unclear,
-    Outcome.ERROR: _unclear,
 }
 
 
@@ -314,9 +306,11 @@ def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
 
     What was planned in fewer runs is no exception.
     """
-    said = [row for row in _own(claim, rows) if row.role is RowRole.ALSO_SAID]
-    few = [row for row in said if row.decision is RowDecision.OPEN and row.yes == row.n]
-    few = [row for row in few if row.void + row.crashed]
+    few = [
+        row
+        for row in _own(claim, rows, RowRole.ALSO_SAID)
+        if row.decision is RowDecision.OPEN and row.yes == row.n and row.void + row.crashed
+    ]
     if not few:
         return Forms(())
     full = [f"{row.says} in {row.count}" for row in few]
@@ -324,13 +318,13 @@ def _unread_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
     return Forms(["; ".join(full), "; ".join(brief)], f"{counted(len(few), 'further check')} open")
 
 
-def _own(claim: ClaimText, rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.arm == claim.base.name]
+def _own(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
+    return [row for row in rows if row.arm == claim.base.name and row.role is role]
 
 
 def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
     """Checks of one role that the claim's own runs do not meet, the worst first."""
-    own = [row for row in _own(claim, rows) if row.role is role]
+    own = _own(claim, rows, role)
     missed = [row for row in own if row.decision is not RowDecision.MET and row.yes < row.n]
     return sorted(missed, key=lambda row: row.yes / row.n)
 

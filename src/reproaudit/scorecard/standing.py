@@ -59,21 +59,16 @@ def standing_of(
 
 
 def _by_digest(audit: Audit, rule: str, results: Sequence[Path]) -> Iterator[tuple[bool, str]]:
-    """Yield for each file that names a digest whether it is the rule's, with words."""
+    """Yield for results in JSON, and the plan beside, whose digest they name, with words."""
     of_any_tier = {rule, *(whole_rule(audit, tier) for tier in JUDGED)}
-    for file in dict.fromkeys(file for path in results for file in _naming(path)):
+    plans = {path: (path if path.is_dir() else path.parent) / PLAN_FILE for path in results}
+    for file in dict.fromkeys(file for path in results for file in (plans[path], path)):
         named = _named_in(file, audit.paper.slug)
         if named and any(digest.startswith(named) for digest in of_any_tier):
             yield True, f"{file.name} names its digest {named[:_SHOWN]}"
         elif named:
             today = f"the digest of today's is {rule[:_SHOWN]}"
             yield False, f"{file.name} names another, {named[:_SHOWN]}, and {today}"
-
-
-def _naming(path: Path) -> Iterator[Path]:
-    """Yield the files that may name a digest: results in JSON, and the plan beside them."""
-    yield (path if path.is_dir() else path.parent) / PLAN_FILE
-    yield path
 
 
 def _named_in(file: Path, slug: str) -> str | None:

@@ -132,12 +132,12 @@ class Brevity(IntEnum):
     """In the table of choices, claims that are not the paper's own."""
     OURS = 5
     """Clauses of the claims that other bounds change, and at which coordinates we judged."""
-    LINES = 6
-    """Where a claim's line has more than twenty words, exceptions in full."""
+    VERDICT = 6
+    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
     COUNTS = 7
     """Numbers in the table of choices."""
-    VERDICT = 8
-    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
+    LINES = 8
+    """Where a claim's line has more than twenty words, exceptions in full."""
 
 
 _FRAME = "# · · read: · **not read: ## · · *Ours:*"
@@ -508,12 +508,7 @@ def _changed_by_bounds(
     claims: Sequence[ClaimText], clauses: Mapping[str, str], *, short: bool
 ) -> str:
     """Whose answers another bound of ours would change, or that of one of their readings."""
-    ours = [
-        claim
-        for claim in claims
-        for arm in (claim.base, *claim.answer.support)
-        if any(estimate.limit.origin is Provenance.OURS for estimate in arm.estimates)
-    ]
+    ours = [claim for claim in claims if _has_bound_of_ours(claim)]
     turned = [
         claim
         for claim in ours
@@ -530,6 +525,12 @@ def _changed_by_bounds(
         names = [claim.name for claim in turned]
     answers = "the answer" if len(turned) == 1 else "the answers"
     return f"{answers} to {listed(names)}"
+
+
+def _has_bound_of_ours(claim: ClaimText) -> bool:
+    arms = (claim.base, *claim.answer.support)
+    limits = [estimate.limit for arm in arms for estimate in arm.estimates]
+    return any(limit.origin is Provenance.OURS for limit in limits)
 
 
 def _levels(judged: JudgedPaper) -> Iterator[str]:
