@@ -109,7 +109,7 @@ def _holds_number(value: Any) -> bool:
     return any(number_of(cell) is not None for cell in cells)
 
 
-_Row = tuple[tuple[str, ...], Mapping[str, Any]]
+_Row = tuple[tuple[str, ...], dict[str, Any]]
 """The names above a row, and what is in it."""
 
 
