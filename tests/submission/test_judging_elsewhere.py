@@ -79,7 +79,7 @@ def test_the_origin_is_on_every_page(tmp_path: Path) -> None:
 def test_the_terminal_begins_with_the_answers_and_ends_with_what_was_not_used(
     tmp_path: Path,
 ) -> None:
-    noted = [f"Among the logs were not read: a{n}.txt." for n in range(9)]
+    noted = [f"Passed over among the logs: a{n}.txt." for n in range(9)]
     card = judged(write(tmp_path, *EVERY, noted=noted))
     lines = list(judged_lines(card))
     assert lines[3].startswith("The main claim holds")

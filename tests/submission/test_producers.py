@@ -375,3 +375,26 @@ def test_text_logs_with_numbers_by_name(tmp_path: Path, written: Any) -> None:
 def test_a_latex_table_is_asked_for_by_run(tmp_path: Path) -> None:
     (tmp_path / "table.tex").write_text(r"\begin{tabular}{lr} ours & 0.9 \\ \end{tabular}")
     assert "write it as CSV: a row for each run" in refusal(tmp_path, [tmp_path])
+
+
+def test_files_that_are_called_alike_are_counted(tmp_path: Path) -> None:
+    for home in trainer_folders(tmp_path / "logs"):
+        (home / "code").mkdir()
+        (home / "code" / "config.py").write_text("lr = 0.1")
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert "Passed over among the logs: " in notes(made)
+    assert "10 files code/config.py (no log)" in notes(made)
+
+
+@pytest.mark.parametrize("name", ["{arm}_seed{seed}.json", "{arm}_{seed}.json"])
+def test_a_course_below_its_runs_seed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "logs").mkdir()
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            points = [{"epoch": n, "score": value * n} for n in (1, 2, 3)]
+            tree = {"config": {"seed": seed}, "history": points, "minutes": 3}
+            file = tmp_path / "logs" / name.format(arm=arm, seed=seed)
+            file.write_text(json.dumps(tree))
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert counts(made) == (4, 5)
+    assert "All runs: passed over beside the runs: minutes." in notes(made)

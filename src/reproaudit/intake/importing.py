@@ -618,7 +618,7 @@ def _notes(
     if ignored:
         yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
     if skipped:
-        yield f"Among the logs were not read: {'; '.join(by_reason(skipped))}."
+        yield f"Passed over among the logs: {'; '.join(by_reason(skipped))}."
     if mapping.complete is not None:
         yield f"Curves that may look cut are all that was logged: {mapping.complete.rstrip('.')}."
     yield from _remarks(roles)

@@ -23,7 +23,7 @@ from reproaudit.logs.names import (
     TAG_NAMES,
     UNUSED_NAMES,
     is_own,
-    last_part,
+    is_seed_name,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
@@ -93,7 +93,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
-        below = [column for column in columns if column not in roles and _is_seed(column)]
+        below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
         status = first(STATUS_NAMES, "status")
@@ -143,11 +143,6 @@ def _stem(source: LogSource) -> str:
     stem = stem_of(source.path)
     matched = PAGE_FILE.fullmatch(stem)
     return matched.group(2) if matched else stem
-
-
-def _is_seed(column: str) -> bool:
-    """Tell whether a column of settings, such as ``config/seed``, is that of the seed."""
-    return SETTING_PREFIXES.match(column) is not None and last_part(column) in SEED_NAMES
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:

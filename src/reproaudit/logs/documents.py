@@ -109,7 +109,7 @@ def _holds_number(value: Any) -> bool:
     return any(number_of(cell) is not None for cell in cells)
 
 
-_Row = tuple[tuple[str, ...], Mapping[str, Any]]
+_Row = tuple[tuple[str, ...], dict[str, Any]]
 """The names above a row, and what is in it."""
 
 
@@ -122,12 +122,23 @@ def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
     """
     rows = list(_seeded((), tree, asked.only))
     if rows and rows[0][1] is tree:
-        return []
+        return _course(tree, asked)
     names = [name for name, value in flat("", tree, "") if number_of(value) is not None]
     alone = any(map(asked.wants, names))
     is_sure = len(rows) > 1 or (not rows and all(map(is_summed, names)))
     rows = rows or ([] if alone else list(_listed((), tree)))
     return rows if _has_wanted(rows, asked) or (is_sure and not alone) else []
+
+
+def _course(tree: Any, asked: Asked) -> list[_Row]:
+    """Return the points of one run, which lie in a list below its seed and settings."""
+    points = list(_listed((), tree))
+    own = {n: v for n, v in tree.items() if SETTING_PREFIXES.match(f"{n}.") or is_seed_name(n)}
+    if any(asked.wants(name) for name, _ in flat("", tree, "")) or not _has_wanted(points, asked):
+        return []
+    for _, point in points:
+        point.update(own)
+    return points
 
 
 def _listed(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
@@ -211,7 +222,11 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         trees += _each_point(cells, place)
     table = _rows(trees, place)
     inside = {id(row) for _, row in rows}
-    beside = [name for name, value in _beside((), tree, inside) if _holds_number(value)]
+    beside = [
+        name
+        for name, value in _beside((), tree, inside)
+        if _holds_number(value) and name not in table.columns
+    ]
     remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
 

@@ -32,6 +32,7 @@ from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
 _ERRORS = ("error.txt", "error.pkl")
+_TRIALS = ("result.json", "progress.csv")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out")
@@ -81,10 +82,13 @@ def find_runs(
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
     """Return what was passed over in words: each reason once, with its files."""
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, Counter[str]] = {}
     for name, why in skipped:
-        reasons.setdefault(why, []).append("/".join(PurePath(name).parts[-2:]))
-    return [f"{some(names)} ({why})" for why, names in reasons.items()]
+        reasons.setdefault(why, Counter())["/".join(PurePath(name).parts[-2:])] += 1
+    return [
+        f"{some([name if n == 1 else f'{n} files {name}' for name, n in names.items()])} ({why})"
+        for why, names in reasons.items()
+    ]
 
 
 Reader = Callable[..., Iterable[LoggedRun]]
@@ -153,9 +157,7 @@ class _Finder:
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
         joined = join_parts(mlflow.told_apart(certain), self._folder)
-        counts = Counter(run.folder for run in joined)
-        told = [_crashed(run) if counts[run.folder] == 1 else run for run in joined]
-        return [configured(run, self._folder, read) for run in told]
+        return [configured(_with_error(run), self._folder, read) for run in joined]
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
@@ -285,13 +287,14 @@ class _Finder:
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
 
 
-def _crashed(run: LoggedRun) -> LoggedRun:
-    """Return a run as failed if what it died of lies beside it, and it does not say that it ended.
+def _with_error(run: LoggedRun) -> LoggedRun:
+    """Return a trial of Ray's as failed if its error lies beside it, and its `done` is not true.
 
-    Ray writes `error.txt` and `error.pkl`; a trial that was tried again keeps them.
+    A trial that was tried again keeps the error.
     """
     there = next((name for name in _ERRORS if (run.folder / name).is_file()), None)
-    if there is None or ("done" in run.columns.values() and not run.failed):
+    ended = "done" in run.columns.values() and not run.failed
+    if there is None or ended or run.files[0].name not in _TRIALS:
         return run
     files = (*run.files, run.folder / there)
     why = (*run.not_whole, f"its {there} says crashed")

@@ -92,7 +92,8 @@ def last_part(name: str) -> str:
 
 def is_seed_name(name: str) -> bool:
     """Return True if a name is a seed's, be it below those of settings: ``config.seed``."""
-    return normal(SETTING_PREFIXES.sub("", name, count=1)) in SEED_NAMES
+    is_setting = SETTING_PREFIXES.match(name) is not None
+    return (last_part(name) if is_setting else normal(name)) in SEED_NAMES
 
 
 def is_own(name: str) -> bool:
