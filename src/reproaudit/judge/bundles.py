@@ -24,7 +24,7 @@ from reproaudit.records import Measurements, Record, Series
 from reproaudit.stats.courses import WHOLE_COURSE
 from reproaudit.stats.onsets import BEYOND_NOISE, STILL, noise
 
-DISTINCT = 3
+FEWEST_COPIED = 3
 """Numbers of the runs of two arms, all equal, from which one is taken for a copy of the other."""
 
 
@@ -142,7 +142,7 @@ class Bundles:
             if not np.array_equal(first, second):
                 return False
             distinct.add(first.tobytes())
-        return len(distinct) >= DISTINCT
+        return len(distinct) >= FEWEST_COPIED
 
     def left_over(self, arm: PlannedArm, checks: Sequence[Kind]) -> dict[str, int]:
         """Return how many runs from elsewhere no run of an arm has the seed of, by compared arm."""
