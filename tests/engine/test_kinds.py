@@ -103,6 +103,19 @@ def test_a_kind_says_how_it_reads(said: str, kinds: list[str]) -> None:
     assert sorted(name for name, of_kind in NAMED.items() if getattr(of_kind, said)) == kinds
 
 
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        ("drawn", ["aligns", "concentrates", "end", "ends", "reaches", "start"]),
+        ("contrast", ["beats", "difference", "law", "order", "wait"]),
+    ],
+)
+def test_a_number_says_whether_a_figure_draws_its_bound_and_a_control_has_less(
+    said: str, names: list[str]
+) -> None:
+    assert sorted(name for name, number in NUMBERS.items() if getattr(number, said)) == names
+
+
 def test_every_kind_has_a_row_in_the_manual() -> None:
     rows = ANSWERS.read_text(encoding="utf-8").partition("| kind |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE) == KINDS
