@@ -490,7 +490,9 @@ def test_an_installed_package_has_the_training_split_s_pictures(
 
 
 @pytest.mark.parametrize(
-    "content", [b"no gzip", gzip.compress(b"1,256\n"), gzip.compress(b"1,2\n3\n")]
+    "content",
+    [b"no gzip", gzip.compress(b"1,256\n"), gzip.compress(b"1,2\n3\n")],
+    ids=["packed otherwise", "no pixel", "ragged"],
 )
 def test_a_package_s_torn_file_is_an_error_that_names_it(
     folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
