@@ -17,6 +17,7 @@ from pydantic import ValidationError
 import synthetic
 from reproaudit.checks import Kind, Limit, Provenance, Run, Side, Void
 from reproaudit.checks.kind import Bound
+from reproaudit.checks.shown import Drawing, Names
 from reproaudit.declarations import (
     MeasurementMissingError,
     Quantity,
@@ -759,6 +760,48 @@ def test_a_law_of_growth_beats_its_rivals_or_not() -> None:
         with pytest.raises(MeasurementMissingError, match=f"'a' has {left}"):
             grows_like.conditions(run(late, a=np.arange(1.0 * len(late))))
     assert values(grows_like, run((-4, 0, 1, 2, 3, 4, 5, 6), a=np.arange(8.0)))[0] == 7
+
+
+SAYS = Names(noun=str, arm=str, coordinate=str, step=str)
+FALLS = {"falls": {"at_least": 8, **OURS}}
+IN_HALVES = {"a": [4.0, 3.0, 2.0], "b": [1.0, 1.5, 0.5], "s": [0.5, 0.75, 0.9], "c": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "drawing", "course"),
+    [
+        ("beats lower=b upper=a", {}, Drawing("x", bounded=True), [4, 2, 4]),
+        ("beats lower=b upper=a difference=true", {}, Drawing("x", bounded=True), [3, 1.5, 1.5]),
+        ("concentrates share=s above=0", {}, Drawing("x", bounded=True), [0.5, 0.75, 0.9]),
+        ("concentrates share=s above=0 of_the_rest=true", {},
+         Drawing("x: share covered of the rest to 1", bounded=True), [0, 0.5, 0.8]),
+        ("equals value=a to=1.5 within=1", {}, Drawing("x", bounded=True), [4, 3, 2]),
+        ("equals value=a to=c within=1", {}, Drawing("a minus c", bounded=True), [1, 0, -1]),
+        ("equals value=a to=c within=1 relative=true", {}, Drawing("a over c", bounded=True),
+         [4 / 3, 1, 2 / 3]),
+        ("reaches value=a above=0", {}, Drawing("x", bounded=True), [4, 3, 2]),
+        ("reaches value=a relative_to=c above=0", {},
+         Drawing("x over c", bounded=True, levels=((1.0, "c"),)), [4 / 3, 1, 2 / 3]),
+        ("reaches value=a relative_to=a@first above=0", {},
+         Drawing("x over its start", bounded=True), [1, 0.75, 0.5]),
+        ("reaches value=a grown_from=c above=0", {}, Drawing("growth of x", bounded=True),
+         [1, 0, -1]),
+        ("reaches value=a between=[b,c] above=0", {},
+         Drawing("x: share of the gap that is closed", bounded=True,
+                 levels=((0.0, "b"), (1.0, "c"))), [1.4, 1, 0.6]),
+        ("converges loss=a", FALLS,
+         Drawing("x over its start", bounded=True, over_start=True), [4, 3, 2]),
+        ("converges loss=a to_zero=true", {}, Drawing("x", log_x=True), [4, 3, 2]),
+        ("grows_like series=a law=logarithm", GROWTH, Drawing("x", log_x=True), [4, 3, 2]),
+    ],
+)  # fmt: skip
+def test_a_figure_draws_what_a_check_makes_of_each_step(
+    text: str, more: Any, drawing: Drawing, course: list[float]
+) -> None:
+    drawn = check(text, **more)
+    assert drawn.drawing(drawn.numbers[0], "x", SAYS) == drawing
+    steps, values = drawn.course(run(**IN_HALVES), drawn.quantities()[0])
+    assert (steps, values.ravel().tolist()) == ((0, 1, 2), pytest.approx(course))
 
 
 @pytest.mark.parametrize(
