@@ -232,7 +232,7 @@ def test_beside_the_shipped_audits_the_module_goes_to_the_shipped_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(new_command, "shipped_audits", lambda: tmp_path / "audits")
-    monkeypatch.setattr(new_command, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(new_command, "PACKAGE_FOLDER", tmp_path / "package")
     monkeypatch.chdir(tmp_path)
     assert run_command(["new", "sheep2031", "--card", str(CARDS / "lines.txt")]) == 0
     written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("sheep2031.*"))

@@ -30,7 +30,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     copy = tmp_path_factory.mktemp("copy") / PACKAGE.name
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(code, "PACKAGE", copy)
+        patch.setattr(code, "PACKAGE_FOLDER", copy)
         yield copy
 
 

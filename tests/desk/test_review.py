@@ -376,7 +376,7 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
     installed.mkdir(parents=True)
     here.mkdir()
     before = copied(installed).read_bytes()
-    monkeypatch.setattr(catalog, "PACKAGE", installed.parent)
+    monkeypatch.setattr(catalog, "PACKAGE_FOLDER", installed.parent)
     monkeypatch.chdir(here)
     command = ["review", "wang2024", "--reviewer", "R2", "--set", "Pseudocode=agree: so"]
     assert run_command(command) == 0

@@ -92,7 +92,6 @@ def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
     ("said", "kinds"),
     [
         ("means", ["scales_like"]),
-        ("names_places", ["beats"]),
         ("whole_course", ["converges", "follows", "grows_like", "stages"]),
         ("single_course", ["grows_like", "stages"]),
         ("common_part", ["follows"]),

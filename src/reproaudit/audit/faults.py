@@ -42,7 +42,7 @@ class Violation(NamedTuple):
     beside: Loc = ()
 
 
-WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242", "RA245"})
+WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242"})
 """The rules that do not refuse an audit."""
 
 _TABLE = """
@@ -113,7 +113,6 @@ RA241 Add 'from': paper, derived, null, ceiling, or ours with 'why'.
 RA242 Name it where it belongs, or remove it.
 RA243 Take from an experiment that does not itself take from this one.
 RA244 Quote the text: within braces a comma ends it.
-RA245 Name an arm with nothing to learn, or write 'no_control' with the reason why there is none.
 """
 
 REMEDIES: dict[str, str] = {

@@ -346,7 +346,6 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
         yield from _arm(audit, own, arm)
         yield from _also_varied(audit, own, arm, by_key)
     yield from _opposed(audit, others, arms, (*loc, "constructed"))
-    yield from _own_reference(claim, loc)
     varied = (*readings, *alternatives_of(audit, claim))
     wanted = list(_wanted(audit, claim, loc, arms, varied))
     yield from _undeclared(audit, wanted)
@@ -742,16 +741,6 @@ def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
             message = f"found {' by '.join(free)} of '{read.name}' at the {read.tier} tier; "
             message += f"expected {' by '.join(expected)}, as of '{name}', or a single number"
             yield Violation("RA107", read.loc, message)
-
-
-def _own_reference(claim: Claim, loc: Loc) -> Iterator[Violation]:
-    """Yield controls with which every check compares: their own runs against themselves."""
-    references = {check.compared_arm for check in claim.headline}
-    for place, null in enumerate(claim.nulls):
-        name = null if isinstance(null, str) else null.name
-        if references == {name}:
-            message = f"found the control '{name}', with which every check compares"
-            yield Violation("RA245", (*loc, "nulls", place), f"{message}; expected another")
 
 
 def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:

@@ -27,7 +27,10 @@ from reproaudit.report.printable import clean
 METADATA = "ro-crate-metadata.json"
 RO_CRATE_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-CONTEXT = (f"{RO_CRATE_SPECIFICATION}/context", "https://w3id.org/ro/terms/workflow-run/context")
+CRATE_CONTEXT = (
+    f"{RO_CRATE_SPECIFICATION}/context",
+    "https://w3id.org/ro/terms/workflow-run/context",
+)
 
 Entity = dict[str, Any]
 
@@ -86,7 +89,7 @@ def _metadata(card: Scorecard, parts: list[CrateFile], url: str | None) -> str:
         _action(card, parts, action),
         *_software(card),
     ]
-    data = {"@context": list(CONTEXT), "@graph": graph}
+    data = {"@context": list(CRATE_CONTEXT), "@graph": graph}
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
