@@ -459,3 +459,42 @@ def test_one_value_a_run_is_no_course(tmp_path: Path) -> None:
         (file.parent / "args.yaml").unlink()
     way = "mapping: {score: {expression: last(v), let: {v: score}}}"
     assert counts(judged(tmp_path, [logs], way)) == (3, 5)
+
+
+# --- a table as pandas writes it ------------------------------------------------------------------
+
+FRAME = [
+    {"seed": seed, "optimizer": arm, "score": value}
+    for arm, values in ARMS.items()
+    for seed, value in enumerate(values)
+]
+
+
+def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        by_column(FRAME),
+        by_column([*FRAME, {"seed": "mean", "optimizer": "ours", "score": 0.68}]),
+        {str(n): row for n, row in enumerate(FRAME)},
+        {
+            "columns": ["seed", "optimizer", "score"],
+            "index": [*range(10)],
+            "data": [[*row.values()] for row in FRAME],
+        },
+    ],
+)
+def test_a_table_as_pandas_writes_it_is_one(tmp_path: Path, tree: dict[str, Any]) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_numbers_by_seed_of_each_arm_are_no_table(tmp_path: Path) -> None:
+    tree = {arm: {str(n): value for n, value in enumerate(values)} for arm, values in ARMS.items()}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    assert counts(judged(tmp_path, [file], 'mapping: {score: "{arm}.{seed}"}')) == (4, 5)
