@@ -398,3 +398,103 @@ def test_a_course_below_its_runs_seed(tmp_path: Path, name: str) -> None:
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
     assert "All runs: passed over beside the runs: minutes." in notes(made)
+
+
+# --- the last value of a run that was cut short ---------------------------------------------------
+
+
+def cut_courses(folder: Path, points: Sequence[int]) -> Path:
+    """Write a table a run over so many epochs of 20, those of ours as stated, with its settings."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = folder / f"{arm}_seed{seed}"
+            home.mkdir(parents=True)
+            length = points[seed] if arm == "ours" else 20
+            rows = [f"{n},{value * n / 20}" for n in range(1, length + 1)]
+            (home / "results.csv").write_text("\n".join(["epoch,score", *rows]))
+            (home / "args.yaml").write_text("epochs: 20\npatience: 100\n")
+    return folder
+
+
+@pytest.mark.parametrize("function", ["last", "max", "mean"])
+def test_a_value_of_a_course_that_was_cut_is_left_out(tmp_path: Path, function: str) -> None:
+    logs = cut_courses(tmp_path / "logs", (20, 20, 20, 11, 20))
+    way = f"mapping: {{score: {{expression: {function}(v), let: {{v: score}}}}}}"
+    made = judged(tmp_path, [logs], way)
+    assert "none of 5 can be read" in " ".join(report_lines(made.scorecard))
+    said = "seed 3: 'score': it ends at step 11, and the configuration says epochs = 20"
+    assert said in notes(made)
+    rule = 'runs: [{match: "*ours_seed3/results.csv", status: crashed}]'
+    assert f"`{rule}`" in notes(made)
+    assert counts(judged(tmp_path, [logs], f"{way}\n{rule}")) == (3, 4)
+    assert counts(judged(tmp_path, [logs], f"{way}\ncomplete: It is all.")) == (3, 5)
+
+
+@pytest.mark.parametrize("states_epochs", [True, False])
+def test_a_course_shorter_than_the_others_of_its_role_is_no_end(
+    tmp_path: Path, states_epochs: bool
+) -> None:
+    logs = cut_courses(tmp_path / "logs", (20, 20, 20, 1, 20))
+    for file in logs.glob("*/args.yaml"):
+        file.write_text("patience: 1\nepochs: 20\n" if states_epochs else "patience: 1\n")
+    way = "mapping: {score: {expression: last(v), let: {v: score}}}"
+    made = judged(tmp_path, [logs], way)
+    assert counts(made)[0] == 0
+    assert "lacks 19 of the 20 steps that the seeds have together" in notes(made)
+
+
+def test_numbers_that_nothing_but_the_start_makes_need_no_end(tmp_path: Path) -> None:
+    logs = cut_courses(tmp_path / "logs", (20, 20, 20, 19, 12))
+    for file in logs.glob("*/args.yaml"):
+        file.unlink()
+    first = "mapping: {score: {expression: first(v), let: {v: score}}}"
+    assert counts(judged(tmp_path, [logs], first)) == (4, 5)
+
+
+def test_one_value_a_run_is_no_course(tmp_path: Path) -> None:
+    logs = cut_courses(tmp_path / "logs", (20, 20, 20, 11, 20))
+    for file in logs.glob("*/results.csv"):
+        header, *_, last = file.read_text().splitlines()
+        file.write_text(f"{header}\n{last}")
+        (file.parent / "args.yaml").unlink()
+    way = "mapping: {score: {expression: last(v), let: {v: score}}}"
+    assert counts(judged(tmp_path, [logs], way)) == (3, 5)
+
+
+# --- a table as pandas writes it ------------------------------------------------------------------
+
+FRAME = [
+    {"seed": seed, "optimizer": arm, "score": value}
+    for arm, values in ARMS.items()
+    for seed, value in enumerate(values)
+]
+
+
+def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        by_column(FRAME),
+        by_column([*FRAME, {"seed": "mean", "optimizer": "ours", "score": 0.68}]),
+        {str(n): row for n, row in enumerate(FRAME)},
+        {
+            "columns": ["seed", "optimizer", "score"],
+            "index": [*range(10)],
+            "data": [[*row.values()] for row in FRAME],
+        },
+    ],
+)
+def test_a_table_as_pandas_writes_it_is_one(tmp_path: Path, tree: dict[str, Any]) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_numbers_by_seed_of_each_arm_are_no_table(tmp_path: Path) -> None:
+    tree = {arm: {str(n): value for n, value in enumerate(values)} for arm, values in ARMS.items()}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    assert counts(judged(tmp_path, [file], 'mapping: {score: "{arm}.{seed}"}')) == (4, 5)

@@ -450,7 +450,12 @@ def _reasons(
     if not by_seed:
         return ()
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
-    every = frozenset[int]().union(*(measured.curve.all_steps for measured in ended.values()))
+    courses = [
+        measured.steps
+        for measured in ended.values()
+        if measured.curve.steps is not None or len(measured.steps) > 1
+    ]
+    every = frozenset[int]().union(*courses)
     seeds: dict[str, list[str]] = {}
     ways: dict[tuple[str, str], list[str]] = {}
     for seed, measured in ended.items():
@@ -493,9 +498,15 @@ def _doubts(
     These are the run's status, if it looks like this one, and what else may be. `every`: the steps
     of all its role.
     """
-    own = measured.curve.all_steps
+    own = measured.steps
+    last = max(own, default=0)
+    until = last if run.early else max(every, default=0)
+    lacking = [step for step in every if own and step <= until and step not in own]
     end = run.last_step(run.curves)
     emptied = sorted(step for step in measured.emptied if step in every or step > end)
+    if measured.curve.steps is None:  # a number, to which nothing but the end matters
+        lacking = [step for step in lacking if step > last and last < AS_FAR * until]
+        emptied = emptied if lacking and not attested else []
     if run.not_whole:
         yield from ((reason, ("crashed", "") if run.failed else None) for reason in run.not_whole)
     elif (fault := _not_finite(measured.curve)) is not None:
@@ -506,8 +517,6 @@ def _doubts(
         yield where, ("diverged", "; else leave these rows out")
     elif not attested:
         gaps = (run.stopped,) if run.stopped else measured.gaps  # a cut run ends its curves early
-        until = max(own, default=0) if run.early else max(every, default=0)
-        lacking = [step for step in every if own and step <= until and step not in own]
         if lacking and not gaps:
             gaps = (
                 f"it lacks {len(lacking)} of the {len(every)} steps that the seeds have together, "

@@ -48,12 +48,14 @@ class Measured:
             masked where nothing was observed.
         tags: the tags that were read.
         gaps: why their curves may not be whole.
+        steps: those of its curve; of a number made of series by their end, those of the series.
         emptied: the steps of the empty cells after their last numbers.
     """
 
     curve: Curve
     tags: frozenset[str]
     gaps: tuple[str, ...]
+    steps: frozenset[int]
     emptied: frozenset[int]
 
 
@@ -86,11 +88,18 @@ def measure(
     if absent:
         raise LogError(place, f"found no '{absent}', though others are there; expected it.")
     config = {} if run.early else run.config
-    gaps = [f"'{t}': {gap}" for (t, _), own in reader.read.items() for gap in _gaps_in(own, config)]
+    gaps = [
+        f"'{tag}': {gap}"
+        for (tag, _), own in reader.read.items()
+        for gap in _gaps_in(own, config, run.step)
+    ]
+    made = _stacked(values, declaration, tuple(map(len, coordinates)), place)
+    courses = [made, *(reader.read.values() if quantity.is_of_end else ())]
     return Measured(
-        _stacked(values, declaration, tuple(map(len, coordinates)), place),
+        made,
         frozenset(tag for tag, _ in reader.read),
         tuple(dict.fromkeys(gaps)),
+        frozenset[int]().union(*(course.all_steps for course in courses)),
         frozenset(step for curve in reader.read.values() for step in curve.emptied),
     )
 
@@ -169,8 +178,10 @@ class _CurveReader:
         return curve if curve.steps is not None else replace(curve, values=curve.values[-1])
 
 
-def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
+def _gaps_in(curve: Curve, config: Mapping[str, Any], counter: str | None) -> list[str]:
     """Tell in words why a curve may not be whole: a late begin, a gap, an end that is too early.
+
+    `counter` is the column of its steps. An end in epochs is not too early after a patience.
 
     Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
@@ -190,9 +201,11 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any]) -> list[str]:
         first, after = steps[wide[0] : wide[0] + 2]
         gap = f"after step {first} (every {usual} steps before, then step {after})"
         reasons.append(f"{missing} of its steps are missing, the first {gap}")
+    waits = [number_of(value) for name, value in config.items() if name.endswith("patience")]
+    waited = any(wait is not None and wait <= steps[-1] for wait in waits)
     for name, value in config.items():
         number = number_of(value) or 0.0
-        if number > 0 and is_length(name):
+        if number > 0 and is_length(name, None if waited else counter):
             end = end_beside([steps], number)
             if end is not None and end < number:
                 found_end = f"it ends at step {end}, and the configuration says {name} = {value}"

@@ -51,7 +51,7 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     is_object = first.startswith("{") and first.endswith("}")
     if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
-    tree = parse_json(text, place)
+    tree = _framed(parse_json(text, place))
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
@@ -70,6 +70,37 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     table = replace(_rows([tree], place), alone=True)
     numbers = any(map(_holds_number, table.rows[0][1].values()))
     return table if numbers else None
+
+
+def _framed(tree: Any) -> Any:
+    """Return the rows of a table that pandas wrote by column, by row, or `split`; else the tree.
+
+    Rows are called by their numbers; they have a seed, or texts beside their numbers.
+    """
+    if not isinstance(tree, dict) or not tree:
+        return tree
+    if tree.keys() - {"index"} == {"columns", "data"}:
+        columns, rows = tree["columns"], tree["data"]
+        lists = isinstance(columns, list) and isinstance(rows, list)
+        if lists and all(isinstance(row, list) and len(row) == len(columns) for row in rows):
+            return [dict(zip(map(str, columns), row, strict=True)) for row in rows]
+    first, *others = tree.values()
+    if not isinstance(first, dict) or any(
+        not isinstance(below, dict) or below.keys() != first.keys() for below in others
+    ):
+        return tree
+    if all(map(str.isdecimal, tree)):
+        rows = [*tree.values()]
+    elif all(map(str.isdecimal, first)):
+        rows = [{name: cells[key] for name, cells in tree.items()} for key in first]
+    else:
+        return tree
+    flat_rows = not any(isinstance(cell, dict | list) for row in rows for cell in row.values())
+    telling = any(
+        is_seed_name(name) or (isinstance(cell, str) and number_of(cell) is None)
+        for name, cell in rows[0].items()
+    )
+    return rows if flat_rows and telling else tree
 
 
 def lines_table(text: str, place: str) -> Table | None:

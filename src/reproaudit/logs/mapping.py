@@ -87,6 +87,13 @@ class LoggedQuantity(StrictModel):
         return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
 
     @property
+    def is_of_end(self) -> bool:
+        """Whether it makes of a series what depends on how far this goes."""
+        return not {"last", "mean", "max", "min"}.isdisjoint(
+            re.findall(r"\w+", self.expression or "")
+        )
+
+    @property
     def formula(self) -> str:
         """The tag or the expression."""
         return self.tag or self.expression or ""

@@ -78,6 +78,7 @@ _LAST_STEP = re.compile(
     r"|max_iters|(num_)?iterations"
 )
 """Names of the number of steps in configurations."""
+_LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epochs")
 
 
 def normal(name: str) -> str:
@@ -111,6 +112,10 @@ def names_arm(name: str) -> bool:
     return ARM_LIKE.fullmatch(last_part(name)) is not None
 
 
-def is_length(name: str) -> bool:
-    """Return True if a setting, be it below others, is called as the number of steps."""
-    return _LAST_STEP.fullmatch(last_part(name)) is not None
+def is_length(name: str, counter: str | None) -> bool:
+    """Return True if a setting, be it below others, is called as the number of steps.
+
+    That of epochs is one where the `counter`, the column of steps, counts these.
+    """
+    in_epochs = normal(counter or "") == "epoch" and _LAST_EPOCH.fullmatch(last_part(name))
+    return bool(in_epochs or _LAST_STEP.fullmatch(last_part(name)))
