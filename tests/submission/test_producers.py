@@ -498,3 +498,69 @@ def test_numbers_by_seed_of_each_arm_are_no_table(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(tree))
     assert counts(judged(tmp_path, [file], 'mapping: {score: "{arm}.{seed}"}')) == (4, 5)
+
+
+# --- folders of folds, and what sums them up ------------------------------------------------------
+
+
+def folds(logs: Path, summary: str) -> Path:
+    for arm, values in ARMS.items():
+        numbers = {f"fold_{n}/validation/summary.json": value for n, value in enumerate(values)}
+        for name, value in {**numbers, summary: sum(values) / 5}.items():
+            file = logs / f"plans__{arm}" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"mean": {"score": value}}))
+    return logs
+
+
+@pytest.mark.parametrize(
+    "summary", ["crossval_results_folds_0_1_2_3_4/summary.json", "summary.json"]
+)
+@pytest.mark.parametrize("rule", ["", 'runs: [{match: "*crossval*", ignore: true}]'])
+def test_a_summary_beside_folders_of_folds_is_no_run(
+    tmp_path: Path, summary: str, rule: str
+) -> None:
+    logs = folds(tmp_path / "logs", summary)
+    mapping = "mapping: {score: mean.score}\nnumber: [seeds]"
+    if "crossval" in summary:
+        mapping = f"{mapping}\n{rule}"
+    made = judged(tmp_path, [logs], mapping)
+    assert counts(made) == (4, 5)
+    assert "(sums up the folders beside it)" in notes(made)
+
+
+def test_an_arm_beside_folders_of_seeds_is_a_run(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for n, value in enumerate(OURS):
+        (logs / f"seed_{n}").mkdir(parents=True)
+        (logs / f"seed_{n}" / "ours.json").write_text(json.dumps({"score": value}))
+    (logs / "baseline.json").write_text(json.dumps({"score": 0.5, "seed": 0}))
+    made = judged(tmp_path, [logs])
+    assert "sums up" not in notes(made)
+    assert "'runs' with arm = 'baseline', from table: seeds 0" in notes(made)
+
+
+def test_a_pattern_of_names_that_matches_nothing_is_told(tmp_path: Path) -> None:
+    logs = folds(tmp_path / "logs", "crossval/summary.json")
+    mapping = 'mapping: {score: mean.score}\nnames: "*__{arm}/fold_{seed}/*"'
+    said = (
+        "matches no run: * stops at a slash, so that it is held against the last 3 parts of a name"
+    )
+    assert f"{said}, such as 'fold_0/validation/summary.json'" in refusal(tmp_path, [logs], mapping)
+    assert said in notes(judged(tmp_path, [logs], f"{mapping}\nnumber: [seeds]"))
+    right = mapping.replace("/*", "/validation/*")
+    made = judged(tmp_path, [logs], right)
+    assert counts(made) == (4, 5)
+    assert "stops at a slash" not in notes(made)
+
+
+def test_runs_of_another_name_are_none_of_a_lone_arm(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(by_column(FRAME)))
+    text = AUDIT.format(form=SCALAR).partition("    holds_if")[0]
+    bound = "{kind: reaches, value: score, at_least: 0.55, from: paper}"
+    lone = f"{text}    holds_if: [{bound}]\n    no_control: A bound is claimed, no comparison.\n"
+    (tmp_path / "producers.yaml").write_text(lone)
+    made = judge_logs(load_audit(tmp_path / "producers.yaml"), [file], None)
+    assert counts(made) == (4, 5)
+    assert "Of no arm of the audit (baseline): " in notes(made)
