@@ -564,3 +564,46 @@ def test_runs_of_another_name_are_none_of_a_lone_arm(tmp_path: Path) -> None:
     made = judge_logs(load_audit(tmp_path / "producers.yaml"), [file], None)
     assert counts(made) == (4, 5)
     assert "Of no arm of the audit (baseline): " in notes(made)
+
+
+# --- rows that have a setting which others lack ---------------------------------------------------
+
+
+def statistics(logs: Path) -> Path:
+    """Write what HELM leaves: a row for each statistic, some of perturbed questions."""
+    perturbed = {"name": "robustness", "computed_on": "worst"}
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            file = logs / f"seed_{seed}" / f"mmlu:model={arm}" / "stats.json"
+            file.parent.mkdir(parents=True)
+            names = [{"name": "em"}, {"name": "em", "perturbation": perturbed}]
+            means = (value, 1 - value)
+            rows = [{"name": n, "mean": m} for n, m in zip(names, means, strict=True)]
+            file.write_text(json.dumps(rows))
+    return logs
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        "mapping: {score: mean}",
+        "mapping: {score: mean}\nnumber: [steps]",
+        "mapping: {score: {expression: last(v), let: {v: mean}}}\nnumber: [steps]",
+    ],
+)
+def test_rows_that_differ_in_a_field_are_no_points_in_time(tmp_path: Path, mapping: str) -> None:
+    logs = statistics(tmp_path / "logs")
+    said = refusal(tmp_path, [logs], mapping)
+    assert "found name.perturbation.computed_on = 'worst', name.perturbation.name = 'robust" in said
+    assert "as a training logs them" not in said
+    way = 'runs: [{match: "*name.perturbation.computed_on worst*", ignore: true}]'
+    assert f"(`{way}` leaves those out)" in said
+    assert counts(judged(tmp_path, [logs], f"{mapping}\n{way}")) == (4, 5)
+
+
+def test_a_setting_that_stands_in_the_first_row_alone_is_of_all(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = ["epoch,rate,score", f"0,cosine,{value / 2}", f"1,,{value}"]
+            (tmp_path / f"{arm}_seed{seed}.csv").write_text("\n".join(rows))
+    assert counts(judged(tmp_path, sorted(tmp_path.glob("*.csv")), form=SERIES)) == (4, 5)

@@ -171,11 +171,20 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
         asked = f"If {_called(names, differing)}; else say"
+    only = [
+        f"*{escape(f'{key} {value}')}*"
+        for key, values in differing.items()
+        for value in values
+        if "nothing" in values and value != "nothing"
+    ]
+    names_of_both = (run.run.name, other.run.name)
+    named = [match for match in only if any(fnmatchcase(name, match) for name in names_of_both)]
+    such = f' (`runs: [{{match: "{named[0]}", ignore: true}}]` leaves those out)' if named else ""
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{asked} in the mapping's 'runs' what they are, or let it differ: "
+        f"{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
 
