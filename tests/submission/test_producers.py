@@ -607,3 +607,30 @@ def test_a_setting_that_stands_in_the_first_row_alone_is_of_all(tmp_path: Path) 
             rows = ["epoch,rate,score", f"0,cosine,{value / 2}", f"1,,{value}"]
             (tmp_path / f"{arm}_seed{seed}.csv").write_text("\n".join(rows))
     assert counts(judged(tmp_path, sorted(tmp_path.glob("*.csv")), form=SERIES)) == (4, 5)
+
+
+# --- means with deviations beside the runs --------------------------------------------------------
+
+
+def test_a_row_of_means_with_deviations_is_passed_over(tmp_path: Path) -> None:
+    rows = [f"{n},{a},{b}" for n, (a, b) in enumerate(zip(OURS, BASELINE, strict=True))]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join(["Seed,ours,baseline", *rows, "Mean ± std,0.68 ± 0.19,0.5 ± 0"]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "rows that sum others up were passed over: Mean ± std" in notes(made)
+
+
+def test_a_mean_with_its_deviation_beside_a_list_of_runs_is_passed_over(tmp_path: Path) -> None:
+    mean = "0.68 ± 0.19"
+    results = {arm: {"per_seed": [*values], "mean_std": mean} for arm, values in ARMS.items()}
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({"hardware": "1x A100", "seeds": [*range(5)], "results": results}))
+    made = judged(tmp_path, [file], 'mapping: {score: "results.{arm}"}\nnumber: [seeds]')
+    assert counts(made) == (4, 5)
+    assert "passed over beside the runs: results.ours.mean_std" in notes(made)
+    alone = {arm: {"score": mean} for arm in ARMS}
+    file.write_text(json.dumps({"seeds": [*range(5)], "results": alone}))
+    said = refusal(tmp_path, [file], 'mapping: {score: "results.{arm}.score"}')
+    assert f"found '{mean}'" in said
+    assert "a mean with a deviation" in said
