@@ -634,3 +634,14 @@ def test_a_mean_with_its_deviation_beside_a_list_of_runs_is_passed_over(tmp_path
     said = refusal(tmp_path, [file], 'mapping: {score: "results.{arm}.score"}')
     assert f"found '{mean}'" in said
     assert "a mean with a deviation" in said
+
+
+def test_empty_settings_of_rows_that_are_numbered_are_those_of_the_others(tmp_path: Path) -> None:
+    rows = [
+        f"{arm},{'a note' if n == 0 else ''},{value}"
+        for arm, values in ARMS.items()
+        for n, value in enumerate(values)
+    ]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join(["method,note,score", *rows]))
+    assert counts(judged(tmp_path, [file], "number: [seeds]")) == (4, 5)

@@ -171,15 +171,12 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
         asked = f"If {_called(names, differing)}; else say"
-    only = [
-        f"*{escape(f'{key} {value}')}*"
-        for key, values in differing.items()
-        for value in values
-        if "nothing" in values and value != "nothing"
+    alone = [
+        (key, each) for key, values in differing.items() if "nothing" in values for each in values
     ]
-    names_of_both = (run.run.name, other.run.name)
-    named = [match for match in only if any(fnmatchcase(name, match) for name in names_of_both)]
-    such = f' (`runs: [{{match: "{named[0]}", ignore: true}}]` leaves those out)' if named else ""
+    fields = [escape(f"{key} {value}") for key, value in alone]
+    only = [field for field in fields if fnmatchcase(run.run.name + other.run.name, f"*{field}*")]
+    such = f' (`runs: [{{match: "*{only[0]}*", ignore: true}}]` leaves those out)' if only else ""
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "

@@ -9,7 +9,7 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,7 +183,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    same = {} if numbered else _for_empty(source, table, form)
+    same = _for_empty(source, table, form, numbered)
     apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
         key = _key(f"{source.name}:{line}", row, form, same)
@@ -232,11 +232,11 @@ def _repeats_seeds(table: Table, form: TableForm) -> bool:
     return len(rows) < len(table.rows)
 
 
-def _for_empty(source: LogSource, table: Table, form: TableForm) -> dict[str, Any]:
+def _for_empty(source: LogSource, table: Table, form: TableForm, numbered: bool) -> dict[str, Any]:
     """Return what settings are where their cells are empty: the first value that they have.
 
     Nothing, if without it no two rows are of one run and hold the same number, and with it some
-    are: what has a setting and what has none are two things.
+    are: what has a setting and what has none are two things, unless rows are `numbered`.
     """
     settings = form.named("setting")
     same = {
@@ -244,27 +244,19 @@ def _for_empty(source: LogSource, table: Table, form: TableForm) -> dict[str, An
         for name, column in settings.items()
     }
     wanted = [c for c in form.named("measurement").values() if source.asked.wants(c)]
-    telling = [form.column(role) for role in ("seed", "run", "step", "tag")]
+    telling = [c for c, (role, _) in form.roles.items() if role in ("seed", "run", "step", "tag")]
     telling += form.named("axis").values()
 
-    def is_apart(empty: Mapping[str, Any]) -> bool:
-        numbers = [
-            (
-                wanted_column,
-                *(str(row.get(column)) for column in telling if column),
-                *(
-                    str(row[c] if is_said(row.get(c)) else empty.get(n))
-                    for n, c in settings.items()
-                ),
-            )
-            for _, row in table.rows
-            for wanted_column in wanted
-            if is_observed(row.get(wanted_column))
-        ]
+    def is_apart(empty: dict[str, Any]) -> bool:
+        numbers = []
+        for _, row in table.rows:
+            at = [row.get(column) for column in telling]
+            at += [row[c] if is_said(row.get(c)) else empty.get(n) for n, c in settings.items()]
+            numbers += [repr((c, at)) for c in wanted if is_observed(row.get(c))]
         return len(set(numbers)) == len(numbers)
 
     full = all(is_said(row.get(column)) for column in settings.values() for _, row in table.rows)
-    return same if full or is_apart(same) or not is_apart({}) else {}
+    return same if full or numbered or is_apart(same) or not is_apart({}) else {}
 
 
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
