@@ -498,3 +498,150 @@ def test_numbers_by_seed_of_each_arm_are_no_table(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     file.write_text(json.dumps(tree))
     assert counts(judged(tmp_path, [file], 'mapping: {score: "{arm}.{seed}"}')) == (4, 5)
+
+
+# --- folders of folds, and what sums them up ------------------------------------------------------
+
+
+def folds(logs: Path, summary: str) -> Path:
+    for arm, values in ARMS.items():
+        numbers = {f"fold_{n}/validation/summary.json": value for n, value in enumerate(values)}
+        for name, value in {**numbers, summary: sum(values) / 5}.items():
+            file = logs / f"plans__{arm}" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"mean": {"score": value}}))
+    return logs
+
+
+@pytest.mark.parametrize(
+    "summary", ["crossval_results_folds_0_1_2_3_4/summary.json", "summary.json"]
+)
+@pytest.mark.parametrize("rule", ["", 'runs: [{match: "*crossval*", ignore: true}]'])
+def test_a_summary_beside_folders_of_folds_is_no_run(
+    tmp_path: Path, summary: str, rule: str
+) -> None:
+    logs = folds(tmp_path / "logs", summary)
+    mapping = "mapping: {score: mean.score}\nnumber: [seeds]"
+    if "crossval" in summary:
+        mapping = f"{mapping}\n{rule}"
+    made = judged(tmp_path, [logs], mapping)
+    assert counts(made) == (4, 5)
+    assert "(sums up the folders beside it)" in notes(made)
+
+
+def test_an_arm_beside_folders_of_seeds_is_a_run(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for n, value in enumerate(OURS):
+        (logs / f"seed_{n}").mkdir(parents=True)
+        (logs / f"seed_{n}" / "ours.json").write_text(json.dumps({"score": value}))
+    (logs / "baseline.json").write_text(json.dumps({"score": 0.5, "seed": 0}))
+    made = judged(tmp_path, [logs])
+    assert "sums up" not in notes(made)
+    assert "'runs' with arm = 'baseline', from table: seeds 0" in notes(made)
+
+
+def test_a_pattern_of_names_that_matches_nothing_is_told(tmp_path: Path) -> None:
+    logs = folds(tmp_path / "logs", "crossval/summary.json")
+    mapping = 'mapping: {score: mean.score}\nnames: "*__{arm}/fold_{seed}/*"'
+    said = (
+        "matches no run: * stops at a slash, so that it is held against the last 3 parts of a name"
+    )
+    assert f"{said}, such as 'fold_0/validation/summary.json'" in refusal(tmp_path, [logs], mapping)
+    assert said in notes(judged(tmp_path, [logs], f"{mapping}\nnumber: [seeds]"))
+    right = mapping.replace("/*", "/validation/*")
+    made = judged(tmp_path, [logs], right)
+    assert counts(made) == (4, 5)
+    assert "stops at a slash" not in notes(made)
+
+
+def test_runs_of_another_name_are_none_of_a_lone_arm(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(by_column(FRAME)))
+    text = AUDIT.format(form=SCALAR).partition("    holds_if")[0]
+    bound = "{kind: reaches, value: score, at_least: 0.55, from: paper}"
+    lone = f"{text}    holds_if: [{bound}]\n    no_control: A bound is claimed, no comparison.\n"
+    (tmp_path / "producers.yaml").write_text(lone)
+    made = judge_logs(load_audit(tmp_path / "producers.yaml"), [file], None)
+    assert counts(made) == (4, 5)
+    assert "Of no arm of the audit (baseline): " in notes(made)
+
+
+# --- rows that have a setting which others lack ---------------------------------------------------
+
+
+def statistics(logs: Path) -> Path:
+    """Write what HELM leaves: a row for each statistic, some of perturbed questions."""
+    perturbed = {"name": "robustness", "computed_on": "worst"}
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            file = logs / f"seed_{seed}" / f"mmlu:model={arm}" / "stats.json"
+            file.parent.mkdir(parents=True)
+            names = [{"name": "em"}, {"name": "em", "perturbation": perturbed}]
+            means = (value, 1 - value)
+            rows = [{"name": n, "mean": m} for n, m in zip(names, means, strict=True)]
+            file.write_text(json.dumps(rows))
+    return logs
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        "mapping: {score: mean}",
+        "mapping: {score: mean}\nnumber: [steps]",
+        "mapping: {score: {expression: last(v), let: {v: mean}}}\nnumber: [steps]",
+    ],
+)
+def test_rows_that_differ_in_a_field_are_no_points_in_time(tmp_path: Path, mapping: str) -> None:
+    logs = statistics(tmp_path / "logs")
+    said = refusal(tmp_path, [logs], mapping)
+    assert "found name.perturbation.computed_on = 'worst', name.perturbation.name = 'robust" in said
+    assert "as a training logs them" not in said
+    way = 'runs: [{match: "*name.perturbation.computed_on worst*", ignore: true}]'
+    assert f"(`{way}` leaves those out)" in said
+    assert counts(judged(tmp_path, [logs], f"{mapping}\n{way}")) == (4, 5)
+
+
+def test_a_setting_that_stands_in_the_first_row_alone_is_of_all(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = ["epoch,rate,score", f"0,cosine,{value / 2}", f"1,,{value}"]
+            (tmp_path / f"{arm}_seed{seed}.csv").write_text("\n".join(rows))
+    assert counts(judged(tmp_path, sorted(tmp_path.glob("*.csv")), form=SERIES)) == (4, 5)
+
+
+# --- means with deviations beside the runs --------------------------------------------------------
+
+
+def test_a_row_of_means_with_deviations_is_passed_over(tmp_path: Path) -> None:
+    rows = [f"{n},{a},{b}" for n, (a, b) in enumerate(zip(OURS, BASELINE, strict=True))]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join(["Seed,ours,baseline", *rows, "Mean ± std,0.68 ± 0.19,0.5 ± 0"]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "rows that sum others up were passed over: Mean ± std" in notes(made)
+
+
+def test_a_mean_with_its_deviation_beside_a_list_of_runs_is_passed_over(tmp_path: Path) -> None:
+    mean = "0.68 ± 0.19"
+    results = {arm: {"per_seed": [*values], "mean_std": mean} for arm, values in ARMS.items()}
+    file = tmp_path / "report.json"
+    file.write_text(json.dumps({"hardware": "1x A100", "seeds": [*range(5)], "results": results}))
+    made = judged(tmp_path, [file], 'mapping: {score: "results.{arm}"}\nnumber: [seeds]')
+    assert counts(made) == (4, 5)
+    assert "passed over beside the runs: results.ours.mean_std" in notes(made)
+    alone = {arm: {"score": mean} for arm in ARMS}
+    file.write_text(json.dumps({"seeds": [*range(5)], "results": alone}))
+    said = refusal(tmp_path, [file], 'mapping: {score: "results.{arm}.score"}')
+    assert f"found '{mean}'" in said
+    assert "a mean with a deviation" in said
+
+
+def test_empty_settings_of_rows_that_are_numbered_are_those_of_the_others(tmp_path: Path) -> None:
+    rows = [
+        f"{arm},{'a note' if n == 0 else ''},{value}"
+        for arm, values in ARMS.items()
+        for n, value in enumerate(values)
+    ]
+    file = tmp_path / "table.csv"
+    file.write_text("\n".join(["method,note,score", *rows]))
+    assert counts(judged(tmp_path, [file], "number: [seeds]")) == (4, 5)

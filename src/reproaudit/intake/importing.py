@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import escape
@@ -16,7 +17,7 @@ from reproaudit.audit.arms import ARM_NAME, Role
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, claim_batches, scope_of
 from reproaudit.cell import SettingValue
-from reproaudit.errors import AuditError, UsageError, did_you_mean
+from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import NOT_STATED
 from reproaudit.intake.labels import (
@@ -24,6 +25,7 @@ from reproaudit.intake.labels import (
     is_named,
     labelled_runs,
     stated_of,
+    unmatched_names,
     with_arms,
     with_plain_tags,
     with_readings,
@@ -117,13 +119,15 @@ def import_logs(
     with scratch_folder() as scratch:
         logged, skipped = find_runs(logs, asked, scratch)
         given = labelled_runs(logged, asked, audit)
-        refuse_unmatched(given, mapping)
+        refuse_unmatched(given, [name for name, _ in skipped], mapping)
+        unmatched = unmatched_names(logged, asked)
         finished, unfinished = _finished(given, mapping)
         audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *others))
         request = Request(audit, tier, scope, mapping)
-        placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
+        with _explaining(unmatched):
+            placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
@@ -134,7 +138,7 @@ def import_logs(
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     told = _judged_of([*_counted(given, asked, runs)], runs, unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
-    counted += _absent_arms(request, asked, roles, strays)
+    counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
@@ -149,6 +153,15 @@ def import_logs(
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
     )
+
+
+@contextmanager
+def _explaining(reasons: Sequence[str]) -> Iterator[None]:
+    """Add what may be the reason to a refusal."""
+    try:
+        yield
+    except SpecError as error:
+        raise SpecError("\n".join([str(error), *reasons])) from None
 
 
 def _finished(

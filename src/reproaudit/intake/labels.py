@@ -164,6 +164,17 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
     return replace(run, config=config), label.counts.get("step")
 
 
+def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:
+    """Return a sentence if the mapping's `names` match the name of no run."""
+    if asked.names is None or any(_matched(asked.names, run.name, asked) for run in runs):
+        return []
+    parts = asked.names.count("/") + 1
+    tail = "/".join(runs[0].name.split("/")[-parts:])
+    fault = f"`names: {asked.names}` matches no run: * stops at a slash, so that it is held against"
+    which = "the last part of a name" if parts == 1 else f"the last {parts} parts of a name"
+    return [f"{fault} {which}, such as '{tail}'."]
+
+
 def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
     """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
     depth = pattern.count("/") + 1

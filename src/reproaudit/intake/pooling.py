@@ -171,11 +171,17 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
         asked = f"If {_called(names, differing)}; else say"
+    alone = [
+        (key, each) for key, values in differing.items() if "nothing" in values for each in values
+    ]
+    fields = [escape(f"{key} {value}") for key, value in alone]
+    only = [field for field in fields if fnmatchcase(run.run.name + other.run.name, f"*{field}*")]
+    such = f' (`runs: [{{match: "*{only[0]}*", ignore: true}}]` leaves those out)' if only else ""
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{asked} in the mapping's 'runs' what they are, or let it differ: "
+        f"{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
 

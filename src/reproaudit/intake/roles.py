@@ -120,12 +120,18 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
     return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
 
 
-def refuse_unmatched(runs: Sequence[LoggedRun], mapping: MappingFile) -> None:
-    """Raise a UsageError if a rule of a mapping matches none of the runs."""
+def refuse_unmatched(
+    runs: Sequence[LoggedRun], passed_over: Sequence[str], mapping: MappingFile
+) -> None:
+    """Raise a UsageError if a rule of a mapping matches none of the runs.
+
+    One that ignores them may match what was `passed_over` already.
+    """
     names = [run.name for run in runs]
     for rule in mapping.runs:
         pattern = rule.match
-        if not any(map(rule.matches, names)):
+        known = [*names, *passed_over] if rule.ignore else names
+        if not any(map(rule.matches, known)):
             wider = any(pattern in name for name in names)
             hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
             raise UsageError(f"runs: match '{pattern}': found no such run. {hint}")
@@ -164,7 +170,9 @@ def _batch(
                 return batch
         text = f"settings: found {rule.settings}; expected those of {expected}."
         raise LogError(f"runs: '{run.name}'", text)
-    telling = {name for batch in batches for name, _ in batch.overrides} & stated.keys()
+    overridden = {name for batch in batches for name, _ in batch.overrides}
+    named = {ARM_NAME} if request.arm_names(experiment) else set()
+    telling = (overridden | named) & stated.keys()
     if run.unread and len(batches) > 1 and not telling:
         text = f"found {run.unread[0]}; expected to be told what the run is. Mend the file, or say"
         raise StrayError(run.name, f"{text} in the mapping's 'runs'.", _unknown(run))

@@ -36,7 +36,7 @@ from reproaudit.logs.names import (
     normal,
 )
 from reproaudit.logs.opening import parse_json, read_log_text
-from reproaudit.logs.rows import Table, TableRow
+from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_arm, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
@@ -67,9 +67,29 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
         named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
         return _columns(named, place)
-    table = replace(_rows([tree], place), alone=True)
+    table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
     numbers = any(map(_holds_number, table.rows[0][1].values()))
     return table if numbers else None
+
+
+def _without_deviations(table: Table, asked: Asked) -> Table:
+    """Return a lone object without texts such as `0.91 ± 0.01` beside the numbers of each run."""
+    ((line, row),) = table.rows
+    beside = {
+        name.rpartition(".")[0]
+        for name, cell in row.items()
+        if isinstance(cell, list) and len(cell) > 1 and _holds_number(cell)
+        if last_part(name) not in (*SEED_NAMES, *SEED_COUNTS)
+    }
+    sums = [
+        name
+        for name, cell in row.items()
+        if isinstance(cell, str) and WITH_DEVIATION.fullmatch(cell)
+        if name.rpartition(".")[0] in beside and not asked.wants(name)
+    ]
+    rest = {name: cell for name, cell in row.items() if name not in sums}
+    remarks = [f"passed over beside the runs: {some(sums)}"] if sums else []
+    return replace(table, columns=tuple(rest), rows=[(line, rest)], remarks=tuple(remarks))
 
 
 def _framed(tree: Any) -> Any:

@@ -18,7 +18,7 @@ from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TEXT_LOG, TRAINER_STATE
-from reproaudit.logs.joining import is_summary, join_parts, logs_of
+from reproaudit.logs.joining import is_summary, join_parts, logs_of, sums_of_folders
 from reproaudit.logs.logged import (
     LogError,
     LoggedRun,
@@ -163,13 +163,16 @@ class _Finder:
         return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
-        """Yield the runs but for files that have nothing wanted beyond the log beside them."""
+        """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
         wants = self._asked.asked.wants
         logs = logs_of(runs)
+        sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
-            if log is not None and known and is_summary(run):
+            if run.files[0] in sums:
+                self._skip(run.files[0], "sums up the folders beside it")
+            elif log is not None and known and is_summary(run):
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
                 yield run

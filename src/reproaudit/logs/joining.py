@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,16 @@ import numpy as np
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
-from reproaudit.logs.names import SEED_IN_NAME
+from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
 """Folders in which Keras and others keep a part of one run's curves."""
 _PLOTS = ("plots", "metrics")
 """Below these DVCLive keeps a table for each metric, in folders of its own."""
+
+_NUMBERED = re.compile(r"(?i)(fold|seed|split|repeat|repetition|replicate)[_\- =]?\d+")
+"""Folders of one fold or seed."""
+_OF_ALL = SUMMED | {"crossval", "cv", "folds", "seeds"}
 
 
 def join_parts(runs: Sequence[LoggedRun], root: Path) -> list[LoggedRun]:
@@ -54,6 +59,30 @@ def is_summary(run: LoggedRun) -> bool:
     curves = [curve for at in run.curves.values() for curve in at.values()]
     single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
     return single and _is_piece(run)
+
+
+def sums_of_folders(runs: Sequence[LoggedRun]) -> set[Path]:
+    """Return the files that sum up those in folders of folds or seeds beside them.
+
+    Such a file has no seed, and lies above the folders, called as their files are, or below a
+    folder that is called after all of them.
+    """
+    folders: dict[Path, dict[Path, str]] = {}
+    for file in {run.files[0] for run in runs}:
+        for above in file.parents:
+            if _NUMBERED.fullmatch(above.name):
+                folders.setdefault(above.parent, {})[above] = file.name
+    seeded = {run.files[0] for run in runs if run.seed is not None}
+    sums: set[Path] = set()
+    for file in {run.files[0] for run in runs} - seeded:
+        for above in file.parents:
+            first, *below = file.relative_to(above).parts
+            called = not below and first in folders.get(above, {}).values()
+            of_all = not _OF_ALL.isdisjoint(re.findall("[a-z]+", first.lower()))
+            is_sum = (called or of_all) and not SEED_IN_NAME.search(first)
+            if is_sum and len(folders.get(above, ())) > 1:
+                sums.add(file)
+    return sums
 
 
 def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:

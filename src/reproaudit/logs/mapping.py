@@ -82,8 +82,8 @@ class LoggedQuantity(StrictModel):
     @property
     def tags(self) -> frozenset[str]:
         """The tags that it is made of, with ``*`` in the place of coordinates."""
-        names = [self.tag] if self.tag else re.findall(r"[^\W\d]\w*", self.expression or "")
-        tags = {self.let.get(name, name) for name in names if name not in FUNCTIONS}
+        names = {*re.findall(r"[^\W\d]\w*", self.expression or "")} - FUNCTIONS.keys()
+        tags = {self.tag} if self.tag else {self.let.get(name, name) for name in names}
         return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
 
     @property

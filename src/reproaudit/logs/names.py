@@ -54,7 +54,7 @@ _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum"
 _SPREADS = ("std", "stdev", "stddev", "sd", "sem", "stderr", "var")
 SUMMARIES = frozenset((*_SUMS, *_SPREADS))
 """Words in the place of a seed in a row that sums others up."""
-_SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
+SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
 STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
@@ -104,7 +104,7 @@ def is_own(name: str) -> bool:
 
 def is_summed(name: str) -> bool:
     """Return True if a number, or an object that it is in, is called as what sums runs up."""
-    return any(part.lower() in _SUMMED for part in re.split(r"[./]", name))
+    return any(part.lower() in SUMMED for part in re.split(r"[./]", name))
 
 
 def names_arm(name: str) -> bool:

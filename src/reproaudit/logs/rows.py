@@ -40,7 +40,7 @@ WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws by default."""
 RESERVOIR = 1000
 """The points of a series that TensorBoard keeps by default."""
-_WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
+WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
 
@@ -233,7 +233,7 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         line: str(row[column]).strip()
         for line, row in table.rows
         for column in likely
-        if _word(row.get(column)) in SUMMARIES
+        if _sums_up(row.get(column))
     }
     unseeded = {
         line: _title(line, row)
@@ -259,8 +259,11 @@ def _title(line: int, row: TableRow) -> str:
     return f"line {line}" if text is None else f"line {line} ({text})"
 
 
-def _word(cell: Any) -> str:
-    return str(cell).strip().strip(":.").lower()
+def _sums_up(cell: Any) -> bool:
+    """Tell whether a cell has nothing but words for sums in it: `Mean ± std`."""
+    text = str(cell).lower()
+    words = {*re.findall(r"[^\W\d_]+", text)}
+    return bool(words) and words <= SUMMARIES and not any(map(str.isdigit, text))
 
 
 def aggregated(table: Table, apart: str | None, whole: bool = False) -> str | None:
@@ -274,7 +277,7 @@ def aggregated(table: Table, apart: str | None, whole: bool = False) -> str | No
     )
     for line, row in table.rows:
         for column, cell in row.items():
-            if isinstance(cell, str) and _WITH_DEVIATION.fullmatch(cell):
+            if isinstance(cell, str) and WITH_DEVIATION.fullmatch(cell):
                 fault = f"found '{cell.strip()}' under '{column}' in line {line}"
                 return f"{fault}, a mean with a deviation; {wanted}"
     if apart is not None or whole:

@@ -183,10 +183,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    same = {
-        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
-        for name, column in form.named("setting").items()
-    }
+    same = _for_empty(source, table, form, numbered)
     apart = "expected one" if source.asked.plain else _apart(form)
     for line, row in table.rows:
         key = _key(f"{source.name}:{line}", row, form, same)
@@ -235,6 +232,33 @@ def _repeats_seeds(table: Table, form: TableForm) -> bool:
     return len(rows) < len(table.rows)
 
 
+def _for_empty(source: LogSource, table: Table, form: TableForm, numbered: bool) -> dict[str, Any]:
+    """Return what settings are where their cells are empty: the first value that they have.
+
+    Nothing, if without it no two rows are of one run and hold the same number, and with it some
+    are: what has a setting and what has none are two things, unless rows are `numbered`.
+    """
+    settings = form.named("setting")
+    same = {
+        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
+        for name, column in settings.items()
+    }
+    wanted = [c for c in form.named("measurement").values() if source.asked.wants(c)]
+    telling = [c for c, (role, _) in form.roles.items() if role in ("seed", "run", "step", "tag")]
+    telling += form.named("axis").values()
+
+    def is_apart(empty: dict[str, Any]) -> bool:
+        numbers = []
+        for _, row in table.rows:
+            at = [row.get(column) for column in telling]
+            at += [row[c] if is_said(row.get(c)) else empty.get(n) for n, c in settings.items()]
+            numbers += [repr((c, at)) for c in wanted if is_observed(row.get(c))]
+        return len(set(numbers)) == len(numbers)
+
+    full = all(is_said(row.get(column)) for column in settings.values() for _, row in table.rows)
+    return same if full or numbered or is_apart(same) or not is_apart({}) else {}
+
+
 def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
     """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
     run = form.column("run")
@@ -243,7 +267,11 @@ def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _K
     return _Key(
         str(row[run]).strip() if run and is_said(row.get(run)) else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
-        tuple((n, plain_value(value if is_said(value) else same[n])) for n, value in stated),
+        tuple(
+            (name, plain_value(value if is_said(value) else same[name]))
+            for name, value in stated
+            if is_said(value) or name in same
+        ),
     )
 
 
