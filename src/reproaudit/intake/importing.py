@@ -254,7 +254,7 @@ def _absent_arms(
 
 
 def _above(tag: str, asked: Asked) -> str:
-    """Return what stands before a wanted tag, as an arm's name does; '' if nothing does."""
+    """Return the words before a wanted tag, as an arm's name does; '' if nothing does."""
     matched = (re.fullmatch(rf"(.+)[./_: |-]{re.escape(wanted)}", tag) for wanted in asked.wanted)
     return next((each.group(1) for each in matched if each is not None), "")
 

@@ -189,7 +189,7 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
 def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> str:
     """Return the condition and the line that say what arms are called; the method's name is first.
 
-    Both values are written where one arm may be the one without a setting.
+    Both values are written, as an arm may be the one without a setting.
     """
     (key, values), *others = differing.items()
     value = next((value for value in values if value is not None), None)

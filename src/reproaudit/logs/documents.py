@@ -100,7 +100,8 @@ def _framed(tree: Any) -> Any:
     if not isinstance(tree, dict) or not tree:
         return tree
     if tree.keys() - {"index"} == {"columns", "data"}:
-        columns, rows = tree["columns"], tree["data"]
+        columns = tree["columns"]
+        rows = tree["data"]
         lists = isinstance(columns, list) and isinstance(rows, list)
         if lists and all(isinstance(row, list) and len(row) == len(columns) for row in rows):
             return [dict(zip(map(str, columns), row, strict=True)) for row in rows]

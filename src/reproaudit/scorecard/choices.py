@@ -354,15 +354,19 @@ def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEff
     yes = (cell.own_yes, cell.yes)
     n = (cell.own_n, cell.n)
     if swapped:
-        answers, yes, n = answers[::-1], yes[::-1], n[::-1]
+        answers = answers[::-1]
+        yes = yes[::-1]
+        n = n[::-1]
     numbers, both = _figures(claim, arm, swapped=swapped)
     counts = f"{yes[0]} → {of(yes[1], n[1])}"
     if n[0] != n[1]:
         counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
-    if any(0 < k < of_all for k, of_all in zip(yes, n, strict=True)):
-        numbers, both = ("", ""), ""  # a typical run tells nothing of those on the other side
+    # A typical run tells nothing of those on the other side of the bound.
+    on_both_sides = any(0 < k < of_all for k, of_all in zip(yes, n, strict=True))
+    if on_both_sides or Answer.BLIND in answers:
+        numbers = ("", "")
+        both = ""
     if Answer.BLIND in answers:
-        numbers, both = ("", ""), ""
         blind = [NO_EVIDENCE if answer is Answer.BLIND else "" for answer in answers]
         counts = f"{of(yes[0], n[0])}{blind[0]} → {of(yes[1], n[1])}{blind[1]}"
     siblings = "".join(f"; the same with {words}" for words in siblings_of(claim, arm))
