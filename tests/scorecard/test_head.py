@@ -171,6 +171,12 @@ def test_the_scale_is_the_papers_own_where_nothing_stands_in(
     assert said == [f"mini.{name}" for name in stand_ins]
 
 
+@pytest.mark.parametrize(("slug", "scale"), [("wei2022", "stand-in"), ("yang2025", "own")])
+def test_what_turns_on_stand_ins_alone_is_not_at_the_papers_scale(slug: str, scale: str) -> None:
+    card = read_scorecard(ROOT / "reports" / "paper" / slug / "scorecard.json")
+    assert {choice.scale for choice in card.head.choices} == {scale}
+
+
 # --- counts and order -----------------------------------------------------------------------------
 
 

@@ -339,9 +339,15 @@ def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
         others=(choice.own,) if swapped else names,
         guess=choice.guess,
         effects=effects,
-        scale="reduced" if small else "own",
+        scale=_scale(turns, small=small),
         small=small,
     )
+
+
+def _scale(turns: _Turns, *, small: bool) -> str:
+    if small:
+        return "reduced"
+    return "stand-in" if all(claim.answer.proxy for claim, _ in turns) else "own"
 
 
 NO_EVIDENCE = " (no evidence)"
