@@ -25,8 +25,8 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.cli import run_command
 from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.lab import DATA_VARIABLE, Array, another_seed
-from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, images, measures, task
+from reproaudit.lab import DATA_VARIABLE, Array, another_seed, images
+from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, measures, task
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.model import Weights
 from reproaudit.papers.yang2025.products import InnerProducts, Rates, from_weights
@@ -582,7 +582,7 @@ def test_signals_are_pictures_of_their_digits_scaled_and_centred_as_asked() -> N
 
     def signals(digits: tuple[int, ...], tuples: int, centred: bool, scaling: Any) -> Array:
         draw = np.random.default_rng(0)
-        return images.signals(pictures, digits, tuples, centred=centred, scaling=scaling, draw=draw)
+        return task.signals(pictures, digits, tuples, centred=centred, scaling=scaling, draw=draw)
 
     chosen = signals((1, 2), 5, False, "unit_norm")
     assert chosen.shape == (5, 2, 64)

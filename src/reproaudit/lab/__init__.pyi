@@ -1,3 +1,4 @@
+from . import images as images
 from .ablations import Ablation as Ablation
 from .ablations import ablated_data as ablated_data
 from .ablations import another_seed as another_seed
@@ -10,6 +11,11 @@ from .experiment import Measure as Measure
 from .experiment import Measurements as Measurements
 from .experiment import RunForm as RunForm
 from .experiment import Session as Session
+from .images import Collection as Collection
+from .images import Pictures as Pictures
+from .images import Split as Split
+from .images import checksums as checksums
+from .images import pictures as pictures
 from .measuring import AuditSettings as AuditSettings
 from .measuring import experiment_of as experiment_of
 from .movement import measure_movement as measure_movement

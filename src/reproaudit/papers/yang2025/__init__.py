@@ -20,7 +20,7 @@ a transformer that solves any K       `constructed.with_attention`  judged by `m
 The fast form keeps products of the weights with the vocabulary; its docstring derives the update,
 and tests hold it against the plain form. `training` trains a seed's model in either form,
 `products` has what both forms are measured from, `measures` turns it into what the audit declares,
-`settings` has the settings, and `images` brings the pictures of the MNIST variant.
+and `settings` has the settings.
 """
 
 from reproaudit.papers.yang2025.experiments import EXPERIMENTS

@@ -14,14 +14,16 @@ from reproaudit.lab import (
     Measurements,
     Session,
     another_seed,
+    checksums,
     generator,
     join_phases,
+    pictures,
 )
-from reproaudit.papers.yang2025 import constructed, images, measures
+from reproaudit.papers.yang2025 import constructed, measures
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.products import InnerProducts, Rates
 from reproaudit.papers.yang2025.settings import Constructed, Pictured, Simultaneous, Staged
-from reproaudit.papers.yang2025.task import Population, image_mixture, mixture
+from reproaudit.papers.yang2025.task import Population, image_mixture, mixture, signals
 from reproaudit.papers.yang2025.training import Training
 
 # ------------------------------------------------------------------------------------ all at once
@@ -34,8 +36,8 @@ def measure_simultaneous(settings: Simultaneous, session: Session) -> Measuremen
 
 def measure_pictured(settings: Pictured, session: Session) -> Measurements:
     """Trains with pictures as signals, all weights at once."""
-    chosen = images.signals(
-        images.pictures(settings.images, settings.split),
+    chosen = signals(
+        pictures(settings.images, settings.split),
         settings.classes,
         settings.pictures,
         centred=settings.centred,
@@ -182,8 +184,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         Pictured,
         measure_pictured,
         phases=lambda s: {"training": s.trained_steps},
-        data=lambda s: images.checksums(s.images, s.split),
-        proxy=lambda s: images.pictures(s.images, s.split).proxy,
+        data=lambda s: checksums(s.images, s.split),
+        proxy=lambda s: pictures(s.images, s.split).proxy,
         has_plain_form=True,
     ),
     "construction": Experiment(Constructed, measure_constructed, has_plain_form=True),

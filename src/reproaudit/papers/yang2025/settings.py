@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from reproaudit.papers.yang2025.images import Collection, Scaling, Split
+from reproaudit.lab import Collection, Split
 from reproaudit.papers.yang2025.products import Rates
-from reproaudit.papers.yang2025.task import Labels
+from reproaudit.papers.yang2025.task import Labels, Scaling
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,15 @@ then the signals by class.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+
+from reproaudit.errors import TechnicalError
+from reproaudit.lab import Pictures
 
 Labels = Literal["identified", "any_signal", "first_signal"]
 """The sign that is the label.
@@ -22,6 +26,9 @@ Labels = Literal["identified", "any_signal", "first_signal"]
 That of the identified signal, as in the paper, or, independent of the identifier, that of a signal
 drawn uniformly or of the first signal.
 """
+
+Scaling = Literal["unit_norm", "pixels"]
+"""The scaling of pictures: to length 1, or none, with values between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,40 @@ def mixture(classes: int, labels: Labels = "identified") -> Population:
     signal_class = np.array([-1] * classes + list(range(classes)))
     signal_vectors = np.arange(classes, 2 * classes)[None, :]
     return _enumerated(np.eye(2 * classes), signal_class, signal_vectors, labels)
+
+
+def signals(
+    images: Pictures,
+    digits: Sequence[int],
+    tuples: int,
+    *,
+    centred: bool,
+    scaling: Scaling,
+    draw: np.random.Generator,
+) -> Float[np.ndarray, "tuple class pixel"]:
+    """Returns pictures as signals: one per digit in every tuple, none used twice.
+
+    Args:
+        images: where they are taken from.
+        digits: the digit of each class.
+        tuples: how many pictures of each.
+        centred: whether the mean picture of these digits is subtracted first.
+        scaling: how they are scaled then.
+        draw: chooses the pictures.
+
+    Raises:
+        TechnicalError: if there are fewer than ``tuples`` pictures of a digit.
+    """
+    of_digit = [images.pixels[images.labels == digit] for digit in digits]
+    for digit, rows in zip(digits, of_digit, strict=True):
+        if len(rows) < tuples:
+            raise TechnicalError(f"there are {len(rows)} pictures of {digit}, not {tuples}")
+    mean = np.concatenate(of_digit).mean(axis=0) if centred else 0.0
+    drawn = [rows[draw.choice(len(rows), tuples, replace=False)] - mean for rows in of_digit]
+    chosen = np.stack(drawn, axis=1)
+    if scaling == "pixels":
+        return chosen
+    return np.asarray(chosen / np.linalg.norm(chosen, axis=2, keepdims=True))
 
 
 def image_mixture(

