@@ -154,13 +154,28 @@ def test_without_rights_beside_the_audit_the_store_has_the_line(folder: Path) ->
     assert measured_anew(folder) == 0
 
 
+def write_as_of_another_processor(store: Store, record: Record) -> None:
+    """Write a record anew, as if it came from a machine that rounds otherwise."""
+    scalars = {"final": record.measurements.scalars["final"] * (1 + 1e-12)}
+    measured = record.measurements.model_copy(update={"scalars": scalars})
+    where = record.environment.model_copy(update={"processor": "another"})
+    store.write(record.model_copy(update={"measurements": measured, "environment": where}))
+
+
+def test_what_another_processor_prepared_is_measured_here(folder: Path) -> None:
+    command(folder, "adopt", "mini", "--prepare")
+    store = Store(folder / "runs")
+    for record in [*records(folder), *store.records("mini", "adopt-quick")]:
+        write_as_of_another_processor(store, record)
+    command(folder, "adopt", "mini", "--prepare")
+    change(folder)
+    assert command(folder, "adopt", "mini")["same"] == PAIRS
+
+
 def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> None:
     store = Store(folder / "runs")
-    for record in records(folder):  # as if they came from a machine that rounds otherwise
-        scalars = {"final": record.measurements.scalars["final"] * (1 + 1e-12)}
-        measured = record.measurements.model_copy(update={"scalars": scalars})
-        where = record.environment.model_copy(update={"processor": "another"})
-        store.write(record.model_copy(update={"measurements": measured, "environment": where}))
+    for record in records(folder):
+        write_as_of_another_processor(store, record)
     prepared = command(folder, "adopt", "mini", "--prepare")
     assert (prepared["measured"], prepared["pairs"]) == (PAIRS, PAIRS)
     change(folder)

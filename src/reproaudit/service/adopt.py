@@ -139,7 +139,9 @@ def prepare(
     counting = adoptions.name(code)
     records = [record for record in _finished(read) if adoptions.counting_as(record) == counting]
     drawn = list(_drawn(records, [], code, code))
-    measured = _measured(entry, audit, how, drawn, on_event)
+    prepared = [record for record in read if compared_pair_of(record).tier != record.tier]
+    elsewhere = any(record.environment.processor != processor() for record in prepared)
+    measured = _measured(entry, audit, replace(how, fresh=elsewhere), drawn, on_event)
     return Prepared(paper=entry.slug, code=code, measured=len(measured), pairs=len(drawn))
 
 

@@ -24,7 +24,7 @@ from reproaudit.audit.sources import own_file, sources_of
 from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
-from reproaudit.store.imports import Outline, imported_text, outline_of
+from reproaudit.store.imports import Outline, imported_by, outline_of
 from reproaudit.store.syntax import computing_text
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
@@ -66,19 +66,21 @@ def closure_of(module: Module) -> CodeClosure:
         return CodeClosure(run_file_digest(module.file), frozenset())
     files = files_of(module).files
     sources = {file: _bytes(file) for file in sorted([*files, *_ours()])}
-    imports = {name for file, source in sources.items() for name in _outline(file, source).imported}
+    outlines = {file: _outline(file, source) for file, source in sources.items()}
     folder = module.folder
     own = {file.relative_to(folder).parts[0].removesuffix(".py") for file in files}
     start = folder / module.file.name
-    text = imported_text(
+    imported = imported_by(
         start / "__init__.py" if start.is_dir() else start.with_suffix(".py"),
         files,
         tuple(sources.items()),
         None if module.importable else folder,
         PACKAGE_FOLDER,
     )
-    packages = {name.partition(".")[0] for name in imports}
-    return CodeClosure(_digest(text), frozenset(packages - own - sys.stdlib_module_names - {""}))
+    names = {name for file in files | imported.files for name in outlines[file].imported}
+    packages = {name.partition(".")[0] for name in names}
+    others = packages - own - sys.stdlib_module_names - {""}
+    return CodeClosure(_digest(imported.text), frozenset(others))
 
 
 def first_form(module: Module) -> str:

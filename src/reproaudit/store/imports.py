@@ -287,15 +287,23 @@ class _Graph:
             self._hidden.setdefault(file, []).append((number, made.written))
 
 
+@dataclass(frozen=True)
+class Imported:
+    """A file and all that it imports: what they hold, and which files they are."""
+
+    text: str
+    files: frozenset[Path]
+
+
 @lru_cache(maxsize=32)
-def imported_text(
+def imported_by(
     start: Path,
     others: frozenset[Path],
     sources: tuple[tuple[Path, bytes], ...],
     folder: Path | None,
     package: Path,
-) -> str:
-    """Give what a file and all that it imports hold, and then others, if they are not among it.
+) -> Imported:
+    """Follow the imports of a file, and then those of others that they do not reach.
 
     Args:
         sources: the files that count, with their bytes.
@@ -308,4 +316,4 @@ def imported_text(
     for file in sorted(others, key=texts.__getitem__):
         if texts[file] != NOTHING:
             graph.follow(file)
-    return graph.text()
+    return Imported(graph.text(), frozenset(graph.numbers))

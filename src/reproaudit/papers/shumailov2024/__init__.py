@@ -29,22 +29,28 @@ def gaussian(settings: Settings, seed: int) -> dict[str, Any]:
     size = np.array(settings.sizes)[:, None]  # M
     lost = {"unbiased": 1, "maximum likelihood": 0}[settings.estimator]
     shape = (len(size), settings.chains)
-    mean, variance, centre, squares = np.zeros(shape), np.ones(shape), np.zeros(shape), 0.0
-    medians, distances = [np.ones(len(size))], []
+    mean = centre = np.zeros(shape)
+    variance = np.ones(shape)
+    squares: Array | float = 0.0
+    medians = [np.ones(len(size))]
+    distances = []
     for fit in range(1, settings.generations + 1):
         if settings.kept == "fresh":
-            mean, variance = np.zeros(shape), np.ones(shape)
+            mean = np.zeros(shape)
+            variance = np.ones(shape)
         pooled = fit if settings.kept == "all" else 1  # the samples that are fitted, in M
         apart = mean + np.sqrt(variance / size) * draw.standard_normal(shape) - centre
         centre = centre + apart / pooled
         within = variance * draw.chisquare(size - 1, shape)
         between = size * (1 - 1 / pooled) * apart**2
         squares = (squares if pooled > 1 else 0.0) + within + between
-        mean, variance = centre, squares / (pooled * size - lost)
+        mean = centre
+        variance = squares / (pooled * size - lost)
         medians.append(np.median(variance, axis=1))
         distances.append((mean**2 + (np.sqrt(variance) - 1) ** 2).mean(axis=1))
     steps = observation_steps(settings.generations, even=51, geometric=20)
-    fits, rate = np.array(settings.fits), log_variance_rate(size, lost)
+    fits = np.array(settings.fits)
+    rate = log_variance_rate(size, lost)
     return {
         "variance": Series(steps=steps, values=np.array(medians)[list(steps)]),
         "predicted_variance": Series(steps=steps, values=np.exp(rate * steps).T),
@@ -84,9 +90,7 @@ def tails(settings: Settings, seed: int) -> dict[str, Any]:
     fitted = [draw.multinomial(settings.samples, real) / settings.samples]
     for generation in range(1, settings.generations + 1):
         model = real if settings.kept == "fresh" else fitted[-1]
-        pooled = (
-            generation + 1 if settings.kept == "all" else 1
-        )  # the samples that are fitted, in M
+        pooled = generation + 1 if settings.kept == "all" else 1  # samples that are fitted, in M
         shares = draw.multinomial(settings.samples, model) / settings.samples
         fitted.append(fitted[-1] + (shares - fitted[-1]) / pooled)
     seen = (fitted[0] > 0) & (real < 1 / settings.samples)
@@ -122,11 +126,13 @@ def expected_errors(kept: str, fits: int) -> Array:
 
 def _errors(settings: Settings, kept: str, draw: np.random.Generator) -> Array:
     """Return the mean of |ŵ − w*|², the excess error, of each fit."""
-    shape, dimensions = (settings.chains, settings.samples), settings.dimensions
-    inputs = draw.standard_normal((*shape, dimensions))
+    shape = (settings.chains, settings.samples)
+    inputs = draw.standard_normal((*shape, settings.dimensions))
     inverse = np.linalg.pinv(inputs)
-    truth = draw.standard_normal((settings.chains, dimensions))
-    fitted, labels, errors = truth, np.zeros(shape), []
+    truth = draw.standard_normal((settings.chains, settings.dimensions))
+    fitted = truth
+    labels = np.zeros(shape)
+    errors = []
     for fit in range(1, max(settings.fits) + 1):
         teacher = truth if kept in ("fresh", "real") else fitted
         copies = fit if kept == "multiple" else 1  # sets of labels whose mean is drawn at once
