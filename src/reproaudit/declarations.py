@@ -432,13 +432,14 @@ def placement(
     return Placement(kept, own, fixed, tuple(unplaced))
 
 
-def number_or(tag: str) -> Discriminator:
-    """Return what tells a number from the other member of a union, by its tag."""
-    return Discriminator(lambda value: "number" if isinstance(value, int | float) else tag)
+def told_by(types: Any, tag: str, other: str) -> Discriminator:
+    """Return what tells the members of a union apart: by its tag that of values of these types."""
+    return Discriminator(lambda value: tag if isinstance(value, types) else other)
 
 
 NumberOrQuantity = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")], number_or("quantity")
+    Annotated[float, Tag("number")] | Annotated[Quantity, Tag("quantity")],
+    told_by(int | float, "number", "quantity"),
 ]
 """A number, or a quantity of the run."""
 

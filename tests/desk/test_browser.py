@@ -13,8 +13,8 @@ pytest.importorskip("uvicorn")
 from desks import copied, running
 
 from browsing import fits, serious, watched
+from reproaudit.audit.loading import load_reviews
 from reproaudit.audit.model import VariableName
-from reproaudit.service.review_files import read_version
 
 HOSTILE = '"No": #1 <script>alert(1)</script>\n- !!tag {a: b} ${x} {{ y }} \U0001f9ea'
 
@@ -36,5 +36,5 @@ def test_a_decision_by_keyboard(browser: Any, tmp_path: Path) -> None:
         assert "Saved: disagree on Pseudocode" in page.inner_text("[role=status]")
         page.set_viewport_size({"width": 360, "height": 700})
         assert fits(page)
-    decided = read_version(file).reviews.variables[VariableName.PSEUDOCODE][-1]
+    decided = load_reviews(file).variables[VariableName.PSEUDOCODE][-1]
     assert decided.reason == HOSTILE.replace("\n", " ")

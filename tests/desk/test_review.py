@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from factories import make_scorecard
 from reproaudit.audit import REVIEW_FILE, catalog
 from reproaudit.audit.document import UNREADABLE
-from reproaudit.audit.loading import load_audit, read_as
+from reproaudit.audit.loading import load_audit, load_reviews, read_as
 from reproaudit.audit.model import Audit, VariableName
 from reproaudit.audit.review import Note, Reviews
 from reproaudit.audit.rules import of_reviews
@@ -32,7 +32,7 @@ from reproaudit.files import LOCK_NAME
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.service import edits
-from reproaudit.service.review_files import read_version, review_audit, save, written
+from reproaudit.service.review_files import review_audit, save, written
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"
@@ -168,7 +168,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     works = {"R2": at_the_desk, "R3": by_the_command, "R4": at_the_desk, "R5": by_the_command}
     with ThreadPoolExecutor(len(works)) as pool:
         list(pool.map(lambda reviewer: works[reviewer](reviewer), works))
-    decisions = read_version(file).reviews.variables.items()
+    decisions = load_reviews(file).variables.items()
     saved = {(entry.reviewer, name.value) for name, entries in decisions for entry in entries}
     assert told <= saved, "lost though the reviewer was told that it was saved"
     assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
@@ -196,13 +196,13 @@ def test_the_command_writes_the_review_file_alone(
     command = ["review", "wang2024", *every, "--audits", str(tmp_path)]
     assert run_command([*command, "--reviewer", "R2", "--sign-off"]) == 0
     assert "saved" in capsys.readouterr().out
-    assert [one.reviewer for one in read_version(file).reviews.sign_offs] == ["R2"]
+    assert [one.reviewer for one in load_reviews(file).sign_offs] == ["R2"]
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
     assert run_command([*command, "--reviewer", " "]) == 2
     assert "--reviewer NAME" in capsys.readouterr().err
     mine = [*command[:2], *command[-2:], "--reviewer", "R2"]
     assert run_command([*mine, "--set", "Pseudocode=withdraw"]) == 0
-    assert not read_version(file).reviews.sign_offs, "it falls with what it signs"
+    assert not load_reviews(file).sign_offs, "it falls with what it signs"
     assert run_command([*mine, "--sign-off"]) == 2
     assert "Open: Pseudocode" in capsys.readouterr().err
 
@@ -221,7 +221,7 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
     audits = ["--audits", str(tmp_path)]
     assert run_command(note_command(tmp_path, "--note", str(text))) == 0
     assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in capsys.readouterr().out
-    note = read_version(file).reviews.note
+    note = load_reviews(file).note
     assert note is not None
     assert (note.reviewer, note.text) == ("R2", "The main claim holds.")
     assert run_command(["report", "wang2024", *audits, "--json"]) == 0
@@ -233,7 +233,7 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
     assert run_command(note_command(tmp_path, "--note", str(text), reviewer="R3")) == 2
     assert "R2 wrote the note" in capsys.readouterr().err
     assert run_command(note_command(tmp_path, "--set", "note=withdraw")) == 0
-    assert read_version(file).reviews.note is None
+    assert load_reviews(file).note is None
 
 
 @pytest.mark.parametrize(
@@ -285,12 +285,12 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         assert answer.status == 422
         assert '<span id="wrong" class="wrong">The note has 101 words' in answer.text
         assert desk.post("note", reason="The main\nclaim holds.").status == 303
-        note = read_version(desk.file).reviews.note
+        note = load_reviews(desk.file).note
         assert note is not None
         assert (note.text, note.answers) == ("The main claim holds.", answers[0].answers_digest)
         assert desk.post("note", reason="typed", stamp=stamp).status == 409, "a note since"
         assert desk.post("undo").status == 303
-        assert read_version(desk.file).reviews.note is None
+        assert load_reviews(desk.file).note is None
         first = answers[0].claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
         claims = (first, *answers[0].claims[1:])
         answers.append(answers[0].model_copy(update={"claims": claims}))
@@ -384,7 +384,7 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
     said = capsys.readouterr().out
     assert all(f"copied from the installed package: {one}" in said for one in copies)
     assert copies[0].read_bytes() == (installed / "wang2024.yaml").read_bytes()
-    decisions = read_version(copies[1]).reviews.variables[VariableName.PSEUDOCODE]
+    decisions = load_reviews(copies[1]).variables[VariableName.PSEUDOCODE]
     assert [one.reviewer for one in decisions] == ["reproaudit", "R2"]
     assert run_command([*command[:-1], "Pseudocode=withdraw"]) == 0
     assert "copied" not in capsys.readouterr().out
@@ -392,14 +392,14 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
 
 
 def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:
-    reason = read_version(desk.file).reviews.variables[VariableName.PSEUDOCODE][0].reason
+    reason = load_reviews(desk.file).variables[VariableName.PSEUDOCODE][0].reason
     assert reason not in desk.get("/").text
     assert desk.post("Pseudocode", decision="disagree", reason="a <b>block</b>").status == 303
     page = desk.get("/").text
     assert reason in page
     assert "a &lt;b&gt;block" in page
     assert "<b>block" not in page
-    assert [d.reviewer for d in read_version(desk.file).reviews.variables["Pseudocode"]] == [  # type: ignore[index]
+    assert [d.reviewer for d in load_reviews(desk.file).variables["Pseudocode"]] == [  # type: ignore[index]
         "reproaudit",
         "R2",
     ]
@@ -457,7 +457,7 @@ def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
     assert '<p class="words">typed meanwhile</p>' in answer.text
     assert "You dispute: too loose" in desk.get("/").text
     assert desk.post(item, act="withdraw").status == 303
-    assert read_version(desk.file).reviews.disputes == ()
+    assert load_reviews(desk.file).disputes == ()
     assert "no longer has" not in desk.get("/").text
 
 
@@ -532,6 +532,6 @@ def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:
     answer = desk.post("sign-off", stamp=stamp)
     assert answer.status == 409
     assert "+- id: wang2024.learning" in answer.text.replace("  ", "")
-    assert not read_version(desk.file).reviews.sign_offs
+    assert not load_reviews(desk.file).sign_offs
     assert desk.post("sign-off").status == 303
     assert "You have signed off this version" in desk.get("/").text

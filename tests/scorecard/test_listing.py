@@ -36,7 +36,8 @@ def test_an_opening_says_what_judging_says(reported: tuple[Entry, Store, Path]) 
     assert summary is not None
     assert summary == list_entry(entry, store.root, out)
     (line,) = list_lines([summary], 80)
-    counts = [f"{summary.marks[outcome]} {n}" for outcome, n in (summary.outcomes or {}).items()]
+    shown = summary.shown
+    counts = [f"{shown.marks[outcome]} {n}" for outcome, n in (shown.outcomes or {}).items()]
     assert f"paper: {' '.join(counts)}" in line
     assert len(counts) == 4
 

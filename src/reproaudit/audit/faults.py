@@ -42,6 +42,19 @@ class Violation(NamedTuple):
     beside: Loc = ()
 
 
+def unknown(
+    loc: Loc,
+    noun: str,
+    name: str,
+    known: Collection[str],
+    where: str = "of this audit",
+    remedy: str = "",
+) -> Violation:
+    """Return that the name at a place is none of those that are known."""
+    message = f"found '{name}', which is no {noun} {where}; expected one"
+    return Violation("RA224", loc, message, remedy, name, known)
+
+
 WARNINGS = frozenset({"RA017", "RA153", "RA173", "RA221", "RA235", "RA242"})
 """The rules that do not refuse an audit."""
 

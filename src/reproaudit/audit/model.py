@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, Tag, model_validator
 
 from reproaudit.cell import SettingValue, value_text
 from reproaudit.checks import Bound, Check
@@ -25,6 +25,7 @@ from reproaudit.declarations import (
     OneComplaint,
     Quantity,
     StrictModel,
+    told_by,
 )
 from reproaudit.errors import UsageError, did_you_mean
 
@@ -134,17 +135,13 @@ def known_tier(name: str) -> TierName:
     raise UsageError(f"no tier '{name}'. {did_you_mean(name, TIERS)}".rstrip())
 
 
-def _shape(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "single"
-
-
 Single = Annotated[
     bool | int | float | str, OneComplaint("true or false, a number, text, or a list of these")
 ]
 ListItem = Annotated[bool | int | float | str, OneComplaint("true or false, a number or text")]
 Value = Annotated[
     Annotated[Single, Tag("single")] | Annotated[tuple[ListItem, ...], Tag("list")],
-    Discriminator(_shape),
+    told_by(list | tuple, "list", "single"),
 ]
 """A setting's value: `reproaudit.cell.SettingValue`, which complains once about a wrong type."""
 
@@ -366,10 +363,6 @@ class ArmSpec(StrictModel):
         return self
 
 
-def _form_of_arm(value: Any) -> str:
-    return "name" if isinstance(value, str) else "arm"
-
-
 class NamedArm(ArmSpec):
     """An arm that is written in its claim."""
 
@@ -378,7 +371,7 @@ class NamedArm(ArmSpec):
 
 
 AnyArm = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[NamedArm, Tag("arm")], Discriminator(_form_of_arm)
+    Annotated[Name, Tag("name")] | Annotated[NamedArm, Tag("arm")], told_by(str, "name", "arm")
 ]
 
 

@@ -25,7 +25,7 @@ from reproaudit.audit.arms import (
     arms_of,
     readings_to_run,
 )
-from reproaudit.audit.faults import Loc, Violation, shown
+from reproaudit.audit.faults import Loc, Violation, shown, unknown
 from reproaudit.audit.model import GUESSES, Audit, Claim, Setting, TierName
 from reproaudit.cell import SettingValue, fits, kind_of, repeated, same
 from reproaudit.checks import Check, located_quantities
@@ -76,8 +76,7 @@ def _unknown(
 ) -> Iterator[Violation]:
     """Yield the name at a place, if there is one and it is none of those that are known."""
     if name is not None and name not in known:
-        message = f"found '{name}', which is no {word} of {of}; expected one"
-        yield Violation("RA224", loc, message, "", name, known)
+        yield unknown(loc, word, name, known, f"of {of}")
 
 
 def _again(loc: Loc, values: Sequence[SettingValue], *below: str) -> Iterator[Violation]:
@@ -101,7 +100,7 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
             if not name.startswith(f"{slug}."):
                 message = f"found '{name}'; expected an id that begins with '{slug}.'"
                 yield Violation("RA226", (field, i, "id"), message)
-    settings = every_setting(audit)
+    settings = _setting_names(audit)
     for i, finding in enumerate(audit.findings):
         for j, name in enumerate(finding.settings):
             yield from _unknown(("findings", i, "settings", j), "setting", name, settings)
@@ -133,12 +132,10 @@ def _rests_on_arms(audit: Audit, experiment: str) -> bool:
     return False
 
 
-def every_setting(audit: Audit) -> frozenset[str]:
-    """Return the names of all settings; an experiment's own also with the experiment's name."""
-    known = set(audit.settings)
-    for experiment, spec in audit.experiments.items():
-        known.update(spec.settings, (f"{experiment}.{name}" for name in spec.settings))
-    return frozenset(known)
+def _setting_names(audit: Audit) -> frozenset[str]:
+    """The names of all settings; an experiment's own also without the experiment's name."""
+    own = (name for spec in audit.experiments.values() for name in spec.settings)
+    return frozenset((*audit.every_setting(), *own))
 
 
 # --- what is declared ---------------------------------------------------------------------------
@@ -835,7 +832,7 @@ def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:
         yield from _unknown(("responses", i, "to"), "id", response.to, answered)
     written = (arm for claim in audit.claims for _, arm in claim.arms())
     arms = {*audit.arms, *(arm.name for arm in written if not isinstance(arm, str))}
-    known = {"claim": claims, "arm": arms, "source": every_setting(audit)}
+    known = {"claim": claims, "arm": arms, "source": _setting_names(audit)}
     for i, dispute in enumerate(reviews.disputes):
         for field, names in known.items():
             yield from _unknown(("disputes", i, field), field, getattr(dispute, field), names)

@@ -21,7 +21,7 @@ from reproaudit.declarations import (
     Name,
     Quantity,
     StrictModel,
-    number_or,
+    told_by,
 )
 from reproaudit.lazy import FloatArray, np
 
@@ -357,7 +357,7 @@ class SourcedNumber(Sourced):
 
 PositiveOrSourced = Annotated[
     Annotated[Positive, Tag("number")] | Annotated[SourcedNumber, Tag("sourced")],
-    number_or("sourced"),
+    told_by(int | float, "number", "sourced"),
 ]
 """A positive number of the check's own source, or `{is: 0.05, from: ours, why: a reason}`."""
 
@@ -389,7 +389,8 @@ def margin_around(
 
 
 NumberOrBound = Annotated[
-    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")], number_or("bound")
+    Annotated[float, Tag("number")] | Annotated[Bound, Tag("bound")],
+    told_by(int | float, "number", "bound"),
 ]
 """A number, or a bound on it."""
 

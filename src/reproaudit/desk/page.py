@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from reproaudit.audit.loading import load_reviews
 from reproaudit.audit.model import Audit, Claim, VariableName
 from reproaudit.audit.review import (
     MOST_NOTE_WORDS,
@@ -33,7 +34,6 @@ from reproaudit.formats.numbers import listed, setting_value, stated
 from reproaudit.report.pages import STYLE, environment
 from reproaudit.report.printable import printable
 from reproaudit.service import edits
-from reproaudit.service.review_files import read_version
 
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -146,7 +146,7 @@ def _page(
     typed: dict[str, str] | None = None,
 ) -> Response:
     audit = session.audit
-    reviews = read_version(session.file).reviews
+    reviews = load_reviews(session.file)
     who = session.reviewer
     notice, session.notice = session.notice, ""
     typed = {"item": "", "decision": "", "reason": "", "field": "", **(typed or {})}

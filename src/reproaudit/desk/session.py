@@ -19,7 +19,7 @@ from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.edits import NOTE, audited, entries_on
-from reproaudit.service.review_files import Version, save
+from reproaudit.service.review_files import save
 
 STALE = "Not saved: what this form is about has changed since you opened the page."
 """What the reviewer reads first of a form that is refused."""
@@ -48,8 +48,8 @@ class Step:
 
     stamp: str
     words: str
-    before: Version
-    after: Version
+    before: Reviews
+    after: Reviews
 
 
 @dataclass
@@ -132,7 +132,7 @@ class DeskSession:
                 raise StaleError(STALE, _changed_lines(_as_yaml(was), _as_yaml(self._shown[now])))
             return change(reviews, audit)
 
-        before, after = save(self.file, checked)
+        before, after, _ = save(self.file, checked)
         self.notice = "Nothing to change."
         if after is not before:
             self._steps.append(Step(str(next(self._numbers)), words, before, after))
@@ -153,12 +153,11 @@ class DeskSession:
             raise StaleError("Nothing to take back: it was taken back already.")
         if last.stamp != stamp:
             raise StaleError(f"Not taken back: your last act is another by now: {last.words}.")
-        before = last.before.reviews
-        after = last.after.reviews
 
         def taken_back(reviews: Reviews) -> Reviews:
+            versions = (reviews, last.before, last.after)
             fields = {
-                name: undone(*(getattr(version, name) for version in (reviews, before, after)))
+                name: undone(*(getattr(version, name) for version in versions))
                 for name in Reviews.model_fields
             }
             return reviews.model_copy(update=fields)

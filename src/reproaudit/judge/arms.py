@@ -25,7 +25,7 @@ from reproaudit.judge.decisions import (
     decide_groups,
     missing_runs,
 )
-from reproaudit.judge.runs import AskedRun, ask_runs, void_run
+from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
 
 _ENDS = {Status.YES: -math.inf, Status.NO: math.inf}
@@ -112,7 +112,7 @@ class ArmAtLevel(Counted):
         checks: the checks.
         arm: the arm.
         at: the coordinate.
-        asked: what each run says.
+        asked: what each run says, by seed.
         conditions: the conditions, over the runs; none where no run was held against the bounds.
         supposed: what void or crashed runs are taken to say, by the place of the run.
     """
@@ -121,7 +121,7 @@ class ArmAtLevel(Counted):
     checks: Sequence[Kind]
     arm: PlannedArm
     at: Coordinate | None
-    asked: Sequence[AskedRun]
+    asked: Mapping[int, Said]
     conditions: tuple[ArmCondition, ...]
     supposed: Mapping[int, Status] = field(default_factory=dict)
 
@@ -129,36 +129,36 @@ class ArmAtLevel(Counted):
     def estimates(self) -> tuple[Estimate, ...]:
         """The conditions, published."""
         ends = {place: _ENDS[status] for place, status in self.supposed.items()}
-        for place, run in enumerate(self.asked):
-            if run.answer is not None and run.answer.diverged:
+        for place, said in enumerate(self.asked.values()):
+            if isinstance(said, RunAnswer) and said.diverged:
                 ends[place] = math.inf
         return tuple(condition.estimate(ends) for condition in self.conditions)
 
     @cached_property
     def runs(self) -> tuple[RunAnswer, ...]:
         """Every run, by seed."""
-        return tuple(
-            RunAnswer(seed=run.seed, status=self.supposed[place])
-            if place in self.supposed
-            else run.answer or self._answer(place, run)
-            for place, run in enumerate(self.asked)
-        )
+        said = enumerate(self.asked.items())
+        return tuple(self._run(place, seed, of_run) for place, (seed, of_run) in said)
 
-    def _answer(self, place: int, run: AskedRun) -> RunAnswer:
+    def _run(self, place: int, seed: int, said: Said) -> RunAnswer:
         """What a run says: of conditions that a mean decides only if there is no other."""
+        if place in self.supposed:
+            return RunAnswer(seed=seed, status=self.supposed[place])
+        if isinstance(said, RunAnswer):
+            return said
         every = range(len(self.estimates))
         counted = [at for at in every if self.estimates[at].decision is None] or [*every]
         holds = [self.estimates[at].holds[place] for at in counted]
         if False in holds:
-            return RunAnswer(seed=run.seed, status=Status.NO)
+            return RunAnswer(seed=seed, status=Status.NO)
         if None not in holds:
-            return RunAnswer(seed=run.seed, status=Status.YES)
-        condition = run.conditions[counted[holds.index(None)]]
+            return RunAnswer(seed=seed, status=Status.YES)
+        condition = said[counted[holds.index(None)]]
         if condition.void is not None:
             about = condition.about or condition.noun
-            return void_run(run.seed, condition.void, about, condition.found)
+            return void_run(seed, condition.void, about, condition.found)
         why = Void.NO_NUMBER if condition.censored is None else Void.CENSORED
-        return void_run(run.seed, why, condition.noun)
+        return void_run(seed, why, condition.noun)
 
     @property
     def stands_alone(self) -> bool:
@@ -231,19 +231,9 @@ class JudgedArm(Counted):
         return all_of(level.decision for level in self.levels)
 
     @property
-    def role(self) -> Role:
-        """What the arm is to the claim."""
-        return self.levels[0].arm.role
-
-    @property
     def stands_alone(self) -> bool:
         """Whether the one run stands for all."""
         return self.levels[0].stands_alone
-
-    @property
-    def trained(self) -> tuple[float, float] | None:
-        """The median training loss at the start and at the end."""
-        return self.levels[0].bundles.trained(self.levels[0].arm)
 
     def with_bounds(self, change: Callable[[Limit], Limit]) -> JudgedArm:
         """Return the arm with other bounds; as `ArmAtLevel.with_bounds`."""
@@ -254,11 +244,11 @@ class JudgedArm(Counted):
         first = self.levels[0]
         arm = first.arm
         bundles = first.bundles
-        judged = self.role in (Role.OWN, Role.READING)
+        judged = arm.role in (Role.OWN, Role.READING)
         left_over = bundles.left_over(arm, first.checks) if judged else {}
         return {
             "name": arm.name,
-            "role": self.role,
+            "role": arm.role,
             "varied": varied_of(arm),
             "at": first.at if len(self.levels) == 1 else None,
             "decision": self.decision,
@@ -270,7 +260,7 @@ class JudgedArm(Counted):
             "copies": bundles.recorded(arm).copies,
             "stands_alone": self.stands_alone,
             "left_over": left_over,
-            "trained": self.trained,
+            "trained": bundles.trained(arm),
         }
 
 
@@ -289,14 +279,14 @@ def ask(
 ) -> ArmAtLevel:
     """Put checks that must all be met to an arm's runs, at a graded coordinate."""
     runs = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
-    first = next((run.conditions for run in runs if run.conditions), ())
+    said = [() if isinstance(of_run, RunAnswer) else of_run for of_run in runs.values()]
     conditions = tuple(
         ArmCondition(
             checks[shared.check],
-            tuple(run.conditions[place] if run.conditions else None for run in runs),
+            tuple(of_run[place] if of_run else None for of_run in said),
             shared.limit,
         )
-        for place, shared in enumerate(first)
+        for place, shared in enumerate(next(filter(None, said), ()))
     )
     return ArmAtLevel(bundles, checks, arm, at, runs, conditions)
 
@@ -306,18 +296,21 @@ def answer_to_check(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer
     return ArmAnswer(**JudgedArm((ask(bundles, (check,), arm),)).fields())
 
 
-def _with_settled_ends(checks: Sequence[Kind], runs: Sequence[AskedRun]) -> list[AskedRun]:
+def _with_settled_ends(checks: Sequence[Kind], runs: Mapping[int, Said]) -> dict[int, Said]:
     """What runs say, void where a mean that decides would not so with the settled ends.
 
     Void are the runs whose last observation and the median at its end say otherwise of the bound.
     """
-    asked = [run.conditions for run in runs if run.conditions]
+    asked = [said for said in runs.values() if not isinstance(said, RunAnswer) and said]
     unsettled = {
         place
         for place, conditions in enumerate(zip(*asked, strict=True))
         if _hangs_on_ends(checks[conditions[0].check], conditions)
     }
-    return [replace(run, conditions=_settled(run.conditions, unsettled)) for run in runs]
+    return {
+        seed: said if isinstance(said, RunAnswer) else _settled(said, unsettled)
+        for seed, said in runs.items()
+    }
 
 
 def _hangs_on_ends(check: Kind, runs: Sequence[Condition]) -> bool:

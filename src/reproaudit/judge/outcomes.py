@@ -34,7 +34,7 @@ from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs, runs_until_answer
-from reproaudit.judge.readings import JudgedReading, Panel, out_of_reach, rarer
+from reproaudit.judge.readings import Panel, out_of_reach, rarer
 from reproaudit.stats.binomial import Decision
 from reproaudit.stats.means import decide_mean
 
@@ -96,12 +96,12 @@ def _concluded(judged: ClaimAnswer, **conclusion: Any) -> ClaimAnswer:
 
 
 def _judged(
-    panel: Panel, stated: Sequence[JudgedReading], records: Records, lower: Records | None
+    panel: Panel, stated: Sequence[ReadingAnswer], records: Records, lower: Records | None
 ) -> ClaimAnswer:
     """What the arms of a claim answer, of which some are judged already: the stated readings."""
     claim = panel.bundles.claim
     shown = panel.under(panel.base)
-    base, *readings = (ReadingAnswer(**reading.fields()) for reading in stated)
+    base, *readings = stated
     levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
     left_out = filter(panel.can_move, left_out_readings(panel.bundles.audit, claim))
     nulls = shown.having(Role.CONTROL)
@@ -114,7 +114,7 @@ def _judged(
         cannot_fail=_cannot_fail(claim, base, controls),
         proxy=next((run.proxy for run in own if run.proxy), None),
         not_alike=let_pass(shown.bundles, claim.headline, shown.base, nulls),
-        grades=tuple(ReadingAnswer(**level.fields()) for level in levels if level.valid),
+        grades=tuple(level for level in levels if level.valid),
         support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
         notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
         readings=tuple(readings),
@@ -134,7 +134,7 @@ def _judged(
 def conclude(
     panel: Panel,
     judged: ClaimAnswer,
-    stated: Sequence[JudgedReading],
+    stated: Sequence[ReadingAnswer],
     crashed: Mapping[int, Status] | None = None,
 ) -> Outcome:
     """Return the outcome that follows from what the readings answer; the first that applies.
@@ -176,7 +176,7 @@ def _other_bounds(
 _NOT_JUDGED = (Outcome.NOT_TESTED, Outcome.ERROR)
 
 
-def _own(stated: Sequence[JudgedReading]) -> JudgedReading:
+def _own(stated: Sequence[ReadingAnswer]) -> ReadingAnswer:
     """The reading of the claim's own settings."""
     return next(reading for reading in stated if reading.role is Role.OWN)
 
@@ -226,7 +226,7 @@ def crashes_matter(panel: Panel, judged: ClaimAnswer, outcome: Outcome) -> bool:
 
 
 def _lacks_support(
-    panel: Panel, stated: Sequence[JudgedReading], crashed: Mapping[int, Status]
+    panel: Panel, stated: Sequence[ReadingAnswer], crashed: Mapping[int, Status]
 ) -> bool:
     """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
     for place, (arm, reading) in enumerate(zip(panel.stated, stated, strict=True)):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role, alternatives_of, arms_of
 from reproaudit.audit.model import Audit, Claim, TierName
@@ -24,6 +23,7 @@ from reproaudit.formats.verdict import (
     ControlAnswer,
     Counted,
     Estimate,
+    ReadingAnswer,
     RunAnswer,
     Status,
     Verdict,
@@ -39,23 +39,6 @@ RARER = 0.05
 
 FAR_ENOUGH = 0.5
 """The share of the claim's own fall of the training loss, on a log scale, that answers."""
-
-
-@dataclass(frozen=True)
-class JudgedReading(JudgedArm):
-    """What a reading answers, before it is published.
-
-    Attributes:
-        answer: the answer.
-        by: the control that passes or stands in the way, or the positive control that misses.
-    """
-
-    answer: Answer
-    by: str = ""
-
-    def fields(self) -> dict[str, Any]:
-        """Return what is published of the reading, the fields of a `ReadingAnswer`."""
-        return {**super().fields(), "answer": self.answer, "by": self.by}
 
 
 @dataclass(frozen=True)
@@ -193,35 +176,40 @@ class Panel:
 
     # --- readings -----------------------------------------------------------------------------
 
-    def reading(self, arm: PlannedArm, crashed: Status | None = None) -> JudgedReading:
+    def reading(self, arm: PlannedArm, crashed: Status | None = None) -> ReadingAnswer:
         """Return what a reading answers at the primary coordinates.
 
         Args:
             arm: the reading.
             crashed: what its crashed runs are taken to say.
         """
-        panel = self.under(arm)
-        readings = [panel.level(coordinate, crashed) for coordinate in self.primary]
-        answer = _of_levels([reading.answer for reading in readings])
-        bringing = (reading.by for reading in readings if reading.answer is answer)
-        levels = tuple(level for reading in readings for level in reading.levels)
-        return JudgedReading(levels, answer, next(filter(None, bringing), ""))
+        return self.under(arm)._own_answer(self.primary, crashed)
 
-    def level(self, coordinate: Coordinate | None, crashed: Status | None = None) -> JudgedReading:
+    def level(self, coordinate: Coordinate | None) -> ReadingAnswer:
         """Return what the panel's own reading answers at one coordinate."""
-        own = self.at(self.base, coordinate)
-        if crashed is not None:
-            own = own.supposing(crashed, (Status.CRASHED,))
-        return JudgedReading((own,), *self._answer(own, coordinate))
+        return self._own_answer((coordinate,))
 
-    def _answer(self, own: ArmAtLevel, coordinate: Coordinate | None) -> tuple[Answer, str]:
+    def _own_answer(
+        self, coordinates: Sequence[Coordinate | None], crashed: Status | None = None
+    ) -> ReadingAnswer:
+        """What the panel's own reading answers at some coordinates together."""
+        levels = tuple(self.at(self.base, coordinate) for coordinate in coordinates)
+        if crashed is not None:
+            levels = tuple(level.supposing(crashed, (Status.CRASHED,)) for level in levels)
+        pairs = [self._answer(level) for level in levels]
+        answer = _of_levels([answer for answer, _ in pairs])
+        bringing = (by for given, by in pairs if given is answer)
+        by = next(filter(None, bringing), "")
+        return ReadingAnswer(**JudgedArm(levels).fields(), answer=answer, by=by)
+
+    def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
         claim = self.bundles.claim
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
             return Answer.RULED_OUT, ""
-        controls = [self.at(arm, coordinate) for arm in self.having(Role.CONTROL)]
+        controls = [self.at(arm, own.at) for arm in self.having(Role.CONTROL)]
         verdicts = [self._verdict(own, control) for control in controls]
         # a control whose contrast is larger takes a yes away; it says nothing against a no
         larger = Verdict.LARGER if own.decision is Decision.MET else Verdict.PASSES
@@ -229,7 +217,7 @@ class Panel:
             if verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, control.arm.name
         for arm in self.having(Role.POSITIVE_CONTROL):
-            if out_of_reach(self.at(arm, coordinate), claim):
+            if out_of_reach(self.at(arm, own.at), claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [
@@ -246,17 +234,17 @@ class Panel:
             return Answer.OPEN, ""
         if self.bounds is None and own.relaxed is not Decision.MISSED:
             return Answer.NEAR, ""
-        reach = self._unknown_reach(own, coordinate)
+        reach = self._unknown_reach(own)
         return (Answer.OPEN if reach else Answer.NO), reach
 
-    def _unknown_reach(self, own: ArmAtLevel, coordinate: Coordinate | None) -> str:
+    def _unknown_reach(self, own: ArmAtLevel) -> str:
         """The positive control of which every run diverged; '' if nothing hangs on one.
 
         Nobody knows then whether a bound can be met that is neither the paper's nor derived.
         """
         if not any(map(_needs_reach, own.estimates)):
             return ""
-        built = [self.at(arm, coordinate) for arm in self.having(Role.POSITIVE_CONTROL)]
+        built = [self.at(arm, own.at) for arm in self.having(Role.POSITIVE_CONTROL)]
         return next((arm.arm.name for arm in built if arm.n and arm.diverged == arm.n), "")
 
     @property
@@ -323,11 +311,11 @@ class Panel:
                 continue
             reading = panel.reading(arm)
             if reading.answer is not Answer.RULED_OUT and _too_early(own, reading):
-                reading = JudgedReading(reading.levels, Answer.UNFINISHED)
+                reading = reading.model_copy(update={"answer": Answer.UNFINISHED, "by": ""})
             name, value = arm.varied
             answers.append(
                 AlternativeAnswer(
-                    **reading.fields(),
+                    **dict(reading),
                     tier=tier,
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
@@ -340,7 +328,7 @@ class Panel:
         return answers
 
 
-def _moves(own: JudgedArm, other: JudgedArm) -> bool:
+def _moves(own: Counted, other: Counted) -> bool:
     """Whether any number of an arm is another one than in the own run with the same seed."""
     places = {run.seed: place for place, run in enumerate(own.runs)}
     pairs = [
@@ -470,7 +458,7 @@ def _of_levels(answers: Sequence[Answer]) -> Answer:
     return Answer.MIXED if {Answer.YES, Answer.NO} <= kinds else Answer.OPEN
 
 
-def _too_early(own: JudgedArm, arm: JudgedArm) -> bool:
+def _too_early(own: ReadingAnswer, arm: ReadingAnswer) -> bool:
     """Whether training has not come half as far as that of the claim's own runs."""
     if own.trained is None or arm.trained is None or min(*own.trained, *arm.trained) <= 0:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from reproaudit.audit.arms import PlannedArm
@@ -32,14 +32,8 @@ from reproaudit.judge.views import (
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import Start
 
-
-@dataclass(frozen=True)
-class AskedRun:
-    """What a run says: its conditions in order; or, of one that has none, its answer."""
-
-    seed: int
-    conditions: tuple[Condition, ...] = ()
-    answer: RunAnswer | None = None
+Said = tuple[Condition, ...] | RunAnswer
+"""What a run says: its conditions in order; or, of one that has none, its answer."""
 
 
 def ask_runs(
@@ -47,8 +41,8 @@ def ask_runs(
     bundles: Bundles,
     arm: PlannedArm,
     at: Mapping[str, Coordinate] | None = None,
-) -> list[AskedRun]:
-    """Return what each run of an arm says of checks; `at` is a graded coordinate, by axis.
+) -> dict[int, Said]:
+    """Return what each run of an arm says of checks, by seed; `at` is a graded coordinate, by axis.
 
     A run that crashed or diverged has no conditions, and neither has one whose reference diverged
     or has no run with its seed. Where the reference is from elsewhere and crashed, there is no pair
@@ -74,12 +68,10 @@ def ask_runs(
         never_learned(check, [_view(check, run, groups) for run in runs.values()])
         for check in checks
     ]
-    return [
-        _asked(checks, arm, runs[seed], groups, unlike)
-        if answer is None
-        else AskedRun(seed, answer=answer)
+    return {
+        seed: answer or _asked(checks, arm, runs[seed], groups, unlike)
         for seed, answer in answers.items()
-    ]
+    }
 
 
 def _group(bundles: Bundles, check: Kind, arm: PlannedArm) -> tuple[Run | None, ...]:
@@ -153,14 +145,14 @@ def _asked(
     run: Run,
     groups: Mapping[str, tuple[Run | None, ...]],
     unlike: Sequence[bool],
-) -> AskedRun:
+) -> Said:
     """What a run says, of checks of which some compare what was never alike."""
     try:
         for bound in arm.holds_at_start:
             first = Quantity(**{**dict(bound.value), "step": "first", "passes": None})
             limit = bound.limit()
             if not limit.met_by(limit.worst([float(number) for number in run.numbers(first)])):
-                return AskedRun(run.seed, answer=void_run(run.seed, Void.START))
+                return void_run(run.seed, Void.START)
         conditions = [
             replace(condition, check=place, limit=_within_range(condition, run))
             for place, check in enumerate(checks)
@@ -173,9 +165,8 @@ def _asked(
             for condition in conditions
         ]
     except MeasurementMissingError as error:
-        why = _why_missing(error)
-        return AskedRun(run.seed, answer=void_run(run.seed, why, error.measurement, error.found))
-    return AskedRun(run.seed, tuple(conditions))
+        return void_run(run.seed, _why_missing(error), error.measurement, error.found)
+    return tuple(conditions)
 
 
 def _why_missing(error: MeasurementMissingError) -> Void:

@@ -24,6 +24,7 @@ from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.declarations import Declaration
 from reproaudit.errors import SpecError, UsageError, did_you_mean
 from reproaudit.files import PATIENCE_SECONDS, awaited, git, set_aside, sha256
+from reproaudit.formats.scorecard import LeftOut
 from reproaudit.lab.experiment import Experiment
 from reproaudit.lab.settings import build_settings
 from reproaudit.records import CellStatus, Record, differing
@@ -33,7 +34,7 @@ from reproaudit.run.modules import load_experiments, one_line, own_neighbours
 from reproaudit.run.worker import Job, JobOutcome
 from reproaudit.store.adoptions import NO_ADOPTIONS, Adoptions, adoption_tier, pair_of
 from reproaudit.store.code import closure_of, fingerprint, versions
-from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.store.coordinates import axes_file, changed_axes, read_axes, refusal
 from reproaudit.store.memory import note_memory
 from reproaudit.store.records import (
     MOST_FAILURES,
@@ -353,7 +354,7 @@ def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> 
             code, its numbers would be the same, under other names.
     """
     kept: _Kept = {}
-    changed: Counter[ChangedAxes] = Counter()
+    changed: Counter[tuple[str, LeftOut]] = Counter()
     papers = {job.cell.paper for job in jobs}
     axes = {paper: read_axes(axes_file(store.root, paper)) for paper in papers}
     for job in jobs:
@@ -362,9 +363,12 @@ def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> 
             continue
         kept[job.number] = (record.fingerprint, record.seconds)
         if job.declared is not None:
-            changed.update(changed_axes(record, job.declared, axes[job.cell.paper]))
+            paper = job.cell.paper
+            others = changed_axes(record, job.declared, axes[paper])
+            changed.update((paper, other) for other in others)
     if changed:
-        raise SpecError("\n".join(change.line(count) for change, count in changed.items()))
+        lines = (refusal(paper, other, count) for (paper, other), count in changed.items())
+        raise SpecError("\n".join(lines))
     return kept
 
 

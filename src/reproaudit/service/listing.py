@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class ScaleSummary:
     """The answers at one scale.
 
     Attributes:
+        tier: None, as `outcomes`, of a paper that has not run.
         outcomes: how many of the paper's own claims have which outcome.
         shipped: whether they came with the installation.
         measured_by: who measured elsewhere what was judged.
@@ -40,12 +41,12 @@ class ScaleSummary:
         marks: each outcome in one character.
     """
 
-    tier: str
-    outcomes: dict[str, int]
-    shipped: bool
-    measured_by: tuple[str, ...]
-    outdated: bool
-    no_guess_varied: bool
+    tier: str | None = None
+    outcomes: dict[str, int] | None = None
+    shipped: bool = False
+    measured_by: tuple[str, ...] = ()
+    outdated: bool = False
+    no_guess_varied: bool = False
     marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -62,9 +63,8 @@ class PaperSummary:
         documented: the variables that reviewers find documented; None where nobody has reviewed.
         card: the variables that the card finds documented.
         of: the variables that are scored.
-        tier: of what `report` shows, as all that follows but `scales`.
+        shown: the answers that `report` shows.
         scales: the answers at each scale, the largest first.
-        marks: each outcome in one character.
     """
 
     slug: str
@@ -73,19 +73,20 @@ class PaperSummary:
     documented: int | None
     card: int
     of: int
-    tier: str | None
-    outcomes: dict[str, int] | None
-    outdated: bool
-    shipped: bool
+    shown: ScaleSummary
     scales: tuple[ScaleSummary, ...]
-    measured_by: tuple[str, ...]
-    marks: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def data(self) -> dict[str, Any]:
         """The summary as ``--json`` prints it."""
-        plain = {name: value for name, value in asdict(self).items() if name != "marks"}
-        return {**plain, "scales": [scale.data for scale in self.scales]}
+        names = ("slug", "title", "venue", "documented", "card", "of")
+        of_shown = ("tier", "outcomes", "outdated", "shipped")
+        return {
+            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self.shown, name) for name in of_shown},
+            "scales": [scale.data for scale in self.scales],
+            "measured_by": self.shown.measured_by,
+        }
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,8 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
         documented=first.head["documented"].get("by_reviewers"),
         card=first.head["documented"]["card"],
         of=first.head["documented"]["of"],
-        tier=first.tier,
-        outcomes=first.outcomes,
-        outdated=False,
-        shipped=shown.shipped,
+        shown=replace(shown.scale, tier=first.tier, no_guess_varied=False, marks=scales[0].marks),
         scales=scales,
-        measured_by=(),
-        marks=scales[0].marks,
     )
 
 
@@ -161,8 +157,6 @@ class _Page:
             tier=self.tier,
             outcomes={} if self.opening is None else self.opening.outcomes,
             shipped=self.shipped,
-            measured_by=(),
-            outdated=False,
             no_guess_varied=bool(head.get("no_guess_varied")),
             marks={line["outcome"]: line["mark"] for line in head.get("claims", ())},
         )
@@ -224,13 +218,17 @@ def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
         documented=documented.by_reviewers,
         card=documented.card,
         of=documented.of,
-        tier=None if card is None else card.tier,
-        outcomes=None if card is None else dict(outcomes),
-        outdated=any(card.changed_since for card in cards),
-        shipped=bool(card and card.shipped),
+        shown=ScaleSummary()
+        if card is None
+        else ScaleSummary(
+            tier=card.tier,
+            outcomes=dict(outcomes),
+            shipped=bool(card.shipped),
+            measured_by=tuple(dict.fromkeys(makers)),
+            outdated=any(card.changed_since for card in cards),
+            marks=_marks(cards),
+        ),
         scales=tuple(map(_of_scale, scales)) if len(cards) == 1 else (),
-        measured_by=tuple(dict.fromkeys(makers)),
-        marks={} if card is None else _marks(cards),
     )
 
 
@@ -276,22 +274,14 @@ def _of_scale(card: Scorecard) -> ScaleSummary:
 
 
 def _counts(paper: PaperSummary) -> str:
-    if paper.outcomes is None or paper.tier is None:
+    if paper.shown.tier is None:
         return "not run"
-    whole = ScaleSummary(
-        tier=paper.tier,
-        outcomes=paper.outcomes,
-        shipped=paper.shipped,
-        measured_by=paper.measured_by,
-        outdated=paper.outdated,
-        no_guess_varied=False,
-        marks=paper.marks,
-    )
-    return "; ".join(map(_scale_words, paper.scales)) or _scale_words(whole)
+    return "; ".join(map(_scale_words, paper.scales or (paper.shown,)))
 
 
 def _scale_words(scale: ScaleSummary) -> str:
-    marks = [f"{scale.marks[outcome]} {count}" for outcome, count in scale.outcomes.items()]
+    outcomes = scale.outcomes or {}
+    marks = [f"{scale.marks[outcome]} {count}" for outcome, count in outcomes.items()]
     asides = ["shipped"] * scale.shipped
     asides += [*map(maker_words, scale.measured_by)]
     asides += ["the audit has changed since"] * scale.outdated

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -80,33 +79,14 @@ def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
     return entry.reviewed_file, entry.review_file, copies
 
 
-@dataclass(frozen=True)
-class Version:
-    """What a review file says."""
-
-    path: Path
-    text: str
-    reviews: Reviews
-
-
-def read_version(path: Path) -> Version:
-    """Read a review file, once; an empty version where there is none, a SpecError at faults."""
-    if not path.exists():
-        return Version(path, "", Reviews())
-    faults = Faults(str(path))
-    text = read_file(path, MAX_AUDIT_BYTES, faults)
-    if text is None:
-        raise SpecError("\n".join(map(str, faults.in_order())))
-    return Version(path, text, load_reviews(path, text=text))
-
-
-def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Version]:
+def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Reviews, Reviews, str]:
     """Save what an edit makes of a review file; nobody else saves between reading and writing.
 
     A symbolic link stays a link: the file behind it is replaced.
 
     Returns:
-        What the file said, and what it says now; the same version if nothing changed.
+        What the file said, what it says now, and the unified diff; the same and '' if nothing
+        changed.
 
     Raises:
         SpecError: if the file has faults.
@@ -114,13 +94,26 @@ def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Version, Versi
     """
     file = Path(os.path.realpath(path))
     with locked(file.parent / LOCK_NAME):
-        before = read_version(file)
-        reviews = edit(before.reviews)
-        if reviews == before.reviews:
-            return before, before
-        after = Version(file, written(reviews), reviews)
-        write_whole(file, after.text, durable=True)
-    return before, after
+        text = _text_of(file)
+        before = load_reviews(file, text or None)
+        after = edit(before)
+        if after == before:
+            return before, before, ""
+        write_whole(file, written(after), durable=True)
+    old, new = (version.splitlines(keepends=True) for version in (text, written(after)))
+    diff = difflib.unified_diff(old, new, f"a/{file.name}", f"b/{file.name}", n=0)
+    return before, after, "".join(diff)
+
+
+def _text_of(file: Path) -> str:
+    """The text of a review file, '' where there is none; a SpecError if it cannot be read."""
+    if not file.exists():
+        return ""
+    faults = Faults(str(file))
+    text = read_file(file, MAX_AUDIT_BYTES, faults)
+    if text is None:
+        raise SpecError("\n".join(map(str, faults.in_order())))
+    return text
 
 
 def written(reviews: Reviews) -> str:
@@ -145,13 +138,6 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_list(data))
 _Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str(data.value))
-
-
-def difference(before: Version, after: Version) -> str:
-    """Return the unified diff from one version to another; empty if they are the same."""
-    old, new = (version.text.splitlines(keepends=True) for version in (before, after))
-    name = before.path.name
-    return "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", n=0))
 
 
 def review_audit(
@@ -182,4 +168,4 @@ def review_audit(
             reviews = with_note(reviews, note[0], reviewer, note[1], today)
         return sign_off(reviews, audit, reviewer, today) if sign else reviews
 
-    return difference(*save(file, carried_out))
+    return save(file, carried_out)[2]

@@ -42,7 +42,7 @@ from reproaudit.store.adoptions import (
     read_adoptions,
 )
 from reproaudit.store.code import closure_of, versions, versions_of
-from reproaudit.store.coordinates import ChangedAxes, axes_file, changed_axes, read_axes
+from reproaudit.store.coordinates import axes_file, changed_axes, read_axes, refusal
 from reproaudit.store.records import DamagedError, Store
 
 Data = Mapping[str, str]
@@ -104,7 +104,7 @@ class Chosen:
         others: how many other groups have planned cells, too.
         other_data: by the name of a data file, how many records read another state of it than
             today's and were left out.
-        changed: how many were left out, since the audit now declares other coordinates.
+        changed: those that were left out, since the audit now declares other coordinates.
         adoptions: by which records of several codes count alike.
     """
 
@@ -113,22 +113,14 @@ class Chosen:
     of_today: bool | None = None
     others: int = 0
     other_data: Mapping[str, int] = field(default_factory=dict)
-    changed: Mapping[ChangedAxes, int] = field(default_factory=dict)
+    changed: tuple[LeftOut, ...] = ()
     adoptions: Adoptions = NO_ADOPTIONS
 
     def left_out(self, tier: TierName) -> Iterator[LeftOut]:
         """What was left out of a tier's records, and why."""
         for name, count in self.other_data.items():
             yield LeftOut(tier=tier, count=count, data=name)
-        for axes, count in self.changed.items():
-            yield LeftOut(
-                tier=axes.tier,
-                count=count,
-                experiment=axes.experiment,
-                measurements=axes.measurements,
-                before=axes.before,
-                now=axes.now,
-            )
+        yield from self.changed
 
 
 def planned_only(
@@ -321,7 +313,7 @@ def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) 
     """The chosen records along today's coordinates; a SpecError if any of the tier's own is not."""
     kept = read_axes(axes_file(store.root, audit.paper.slug))
     declared = {name: audit.measurements_of(name) for name in audit.experiments}
-    changed: Counter[ChangedAxes] = Counter()
+    changed: Counter[LeftOut] = Counter()
     records = {}
     for key, record in chosen.records.items():
         differing = list(changed_axes(record, declared.get(record.experiment, {}), kept))
@@ -329,6 +321,8 @@ def _of_todays_axes(audit: Audit, tier: TierName, chosen: Chosen, store: Store) 
         if not differing:
             records[key] = record
     own = stored_tier(audit, tier)
-    if refused := [axes.line(count) for axes, count in changed.items() if axes.tier == own]:
+    slug = audit.paper.slug
+    if refused := [refusal(slug, other, n) for other, n in changed.items() if other.tier == own]:
         raise SpecError("\n".join(refused))
-    return replace(chosen, records=records, changed=changed)
+    counted = (other.model_copy(update={"count": n}) for other, n in changed.items())
+    return replace(chosen, records=records, changed=tuple(counted))

@@ -8,7 +8,6 @@ others. Older records keep none; a store's `axes_file` may hold the axes for all
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from reproaudit.declarations import Axis, Coordinate, Declaration, first_refusal
 from reproaudit.errors import StoreError
 from reproaudit.files import explained, read_regular
+from reproaudit.formats.scorecard import LeftOut
 from reproaudit.records import Record
 
 MOST_BYTES = 2**24
@@ -70,36 +70,20 @@ def read_axes(file: Path) -> Mapping[str, Axes]:
             ) from None
 
 
-@dataclass(frozen=True)
-class ChangedAxes:
-    """Measurements whose coordinates an audit declares otherwise than when they were made.
-
-    Attributes:
-        before: what differs, as they were measured.
-        now: the same, as the audit has it.
-    """
-
-    paper: str
-    tier: str
-    experiment: str
-    measurements: tuple[str, ...]
-    before: str
-    now: str
-
-    def line(self, count: int) -> str:
-        """Say of so many records what differs and what to do."""
-        names = ", ".join(f"'{measurement}'" for measurement in self.measurements)
-        return (
-            f"{self.paper}, experiment '{self.experiment}': {count} {self.tier} records have "
-            f"{names} along {self.before}, and the audit now declares {self.now}. Put the audit's "
-            "coordinates back, or measure again with --fresh."
-        )
+def refusal(paper: str, other: LeftOut, count: int) -> str:
+    """Say of so many records of other coordinates what differs and what to do."""
+    names = ", ".join(f"'{measurement}'" for measurement in other.measurements)
+    return (
+        f"{paper}, experiment '{other.experiment}': {count} {other.tier} records have {names} "
+        f"along {other.before}, and the audit now declares {other.now}. Put the audit's "
+        "coordinates back, or measure again with --fresh."
+    )
 
 
 def changed_axes(
     record: Record, declared: Mapping[str, Declaration], kept: Mapping[str, Axes]
-) -> Iterator[ChangedAxes]:
-    """What a record measured along other coordinates than are declared.
+) -> Iterator[LeftOut]:
+    """What a record measured along other coordinates than are declared, each for one record.
 
     Args:
         declared: the experiment's measurements now, by name.
@@ -114,8 +98,14 @@ def changed_axes(
         if list(before[name].items()) != list(now[name].items()):
             changed.setdefault(_differences(before[name], now[name]), []).append(name)
     for (then, today), names in changed.items():
-        of = record.paper, record.tier, record.experiment
-        yield ChangedAxes(*of, tuple(names), then, today)
+        yield LeftOut(
+            tier=record.tier,
+            count=1,
+            experiment=record.experiment,
+            measurements=tuple(names),
+            before=then,
+            now=today,
+        )
 
 
 def _differences(

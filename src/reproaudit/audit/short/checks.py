@@ -25,6 +25,7 @@ from reproaudit.declarations import (
     Passes,
     Reduction,
     StrictModel,
+    told_by,
 )
 
 Text = Annotated[str, Field(min_length=1)]
@@ -65,13 +66,9 @@ class Quantity(StrictModel):
     """Another arm, by name, in whose run with the same seed the measurement is read."""
 
 
-def _form_of_quantity(value: Any) -> str:
-    return "text" if isinstance(value, str) else "mapping"
-
-
 AnyQuantity = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Quantity, Tag("mapping")],
-    Discriminator(_form_of_quantity),
+    told_by(str, "text", "mapping"),
 ]
 
 
@@ -107,17 +104,13 @@ class Margin(Sourced):
     """The same as `absolute`, where no factor could be meant."""
 
 
-def _form_of_number(value: Any) -> str:
-    return "sourced" if isinstance(value, dict | StrictModel) else "number"
-
-
 AnyNumber = Annotated[
     Annotated[Plain, Tag("number")] | Annotated[Number, Tag("sourced")],
-    Discriminator(_form_of_number),
+    told_by(dict | StrictModel, "sourced", "number"),
 ]
 AnyMargin = Annotated[
     Annotated[Plain, Tag("number")] | Annotated[Margin, Tag("sourced")],
-    Discriminator(_form_of_number),
+    told_by(dict | StrictModel, "sourced", "number"),
 ]
 
 
@@ -134,12 +127,8 @@ class Bound(Sourced):
     """The number that it must exceed."""
 
 
-def _form_of_bound(value: Any) -> str:
-    return "name" if isinstance(value, str) else "bound"
-
-
 AnyBound = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[Bound, Tag("bound")], Discriminator(_form_of_bound)
+    Annotated[Name, Tag("name")] | Annotated[Bound, Tag("bound")], told_by(str, "name", "bound")
 ]
 """A bound, or the name of one of the audit's `bounds`."""
 
@@ -165,7 +154,7 @@ Target = Annotated[
 def _form_of_exponent(value: Any) -> str:
     if isinstance(value, dict):
         return "sourced" if "is" in value else "bound"
-    return "name" if isinstance(value, str) and "/" not in value else _form_of_number(value)
+    return "name" if isinstance(value, str) and "/" not in value else "number"
 
 
 Exponent = Annotated[
@@ -285,7 +274,7 @@ _NAMED: dict[str, Any] = {
 Places = Annotated[
     Annotated[Coordinate, Tag("coordinate")]
     | Annotated[tuple[Coordinate, ...], Field(min_length=1), Tag("list")],
-    Discriminator(lambda value: "list" if isinstance(value, list | tuple) else "coordinate"),
+    told_by(list | tuple, "list", "coordinate"),
 ]
 """A coordinate, or several: the check is then made at each."""
 

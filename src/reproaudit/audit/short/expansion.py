@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.document import Document
-from reproaudit.audit.faults import Loc, Place, Violation
+from reproaudit.audit.faults import Loc, Place, Violation, unknown
 from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.fields import (
@@ -232,8 +232,7 @@ class _Audit:
             return None
         self._used["experiment"].add(node.text)
         if node.text not in self.experiments:
-            message = f"found '{node.text}', which is no experiment of this audit; expected one"
-            fault = Violation("RA224", node.loc, message, "", node.text, self.experiments)
+            fault = unknown(node.loc, "experiment", node.text, self.experiments)
         elif len(below) > MOST_GENERATIONS or self._copied > MOST_COPIED:
             message = "found more that is taken from other experiments than any audit needs"
             fault = Violation("RA016", node.loc, message, "State it where it is used.")
@@ -276,8 +275,7 @@ class _Audit:
             return node
         self._used["axis"].add(node.text)
         if node.text not in self.axes:
-            message = f"found '{node.text}', which is no axis of this audit; expected one"
-            self.faults.append(Violation("RA224", node.loc, message, "", node.text, self.axes))
+            self.faults.append(unknown(node.loc, "axis", node.text, self.axes))
             return node.holding({"name": node, "size": node.holding(1)})
         axis = self.axes[node.text]
         fields = axis.data if isinstance(axis.data, dict) else {}
@@ -346,9 +344,7 @@ class _Audit:
             }
             for one in changes.listed():
                 if one.text is not None and one.text not in claims:
-                    message = f"found '{one.text}', which is no claim of this audit; expected one"
-                    fault = Violation("RA224", one.loc, message, "", one.text, claims)
-                    self.faults.append(fault)
+                    self.faults.append(unknown(one.loc, "claim", one.text, claims))
         if "as_of" not in data and (read := self.node.get("card_read")) is not None:
             data["as_of"] = read
         return node.holding(data)

@@ -24,27 +24,15 @@ from reproaudit.audit.short.checks import (
     Plain,
     Text,
 )
-from reproaudit.declarations import Coordinate, Name, StrictModel
+from reproaudit.declarations import Coordinate, Name, StrictModel, told_by
 
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 """The name of a claim or a finding: lower-case words joined by hyphens."""
 
 
-def _text_or_list(value: Any) -> str:
-    return "text" if isinstance(value, str) else "list"
-
-
-def _text_or_mapping(value: Any) -> str:
-    return "text" if isinstance(value, str) else "mapping"
-
-
-def _list_or_mapping(value: Any) -> str:
-    return "list" if isinstance(value, list | tuple) else "mapping"
-
-
 Texts = Annotated[
     Annotated[Text, Tag("text")] | Annotated[tuple[Text, ...], Tag("list")],
-    Discriminator(_text_or_list),
+    told_by(str, "text", "list"),
 ]
 """A text, or several in a list."""
 
@@ -63,7 +51,7 @@ Together = Annotated[
 
 BySetting = Annotated[
     Annotated[Text, Tag("text")] | Annotated[dict[Name, Text], Tag("mapping")],
-    Discriminator(_text_or_mapping),
+    told_by(str, "text", "mapping"),
 ]
 """A text for the only setting of a group, or one for each by the setting's name."""
 
@@ -183,7 +171,7 @@ BySource = dict[Origin, Texts]
 
 AnyAgreeing = Annotated[
     Annotated[BySource, Tag("mapping")] | Annotated[tuple[Agreeing, ...], Tag("list")],
-    Discriminator(_list_or_mapping),
+    told_by(list | tuple, "list", "mapping"),
 ]
 
 
@@ -211,7 +199,7 @@ class AlsoStated(StrictModel):
 
 AnyAlsoStated = Annotated[
     Annotated[BySource, Tag("mapping")] | Annotated[tuple[AlsoStated, ...], Tag("list")],
-    Discriminator(_list_or_mapping),
+    told_by(list | tuple, "list", "mapping"),
 ]
 
 
@@ -224,13 +212,9 @@ class CouldBe(StrictModel):
     """Why it is less credible than the value that is run, so that it changes no outcome."""
 
 
-def _form_of_other(value: Any) -> str:
-    return "entry" if isinstance(value, dict | StrictModel) else "value"
-
-
 Other = Annotated[
     Annotated[CouldBe, Tag("entry")] | Annotated[Value, Tag("value")],
-    Discriminator(_form_of_other),
+    told_by(dict | StrictModel, "entry", "value"),
 ]
 """Another value of the only setting of a group, or an entry that names its setting."""
 
@@ -284,7 +268,7 @@ class Group(StrictModel):
 Groups = tuple[Group, ...]
 Tiers = Annotated[
     Annotated[Tier, Tag("mapping")] | Annotated[tuple[Tier, ...], Tag("list")],
-    Discriminator(_list_or_mapping),
+    told_by(list | tuple, "list", "mapping"),
 ]
 """One block, or several in a list, each with its own reason."""
 
@@ -305,12 +289,8 @@ class Axis(StrictModel):
     """The length of an axis whose coordinates are 0, 1, 2 …, such as the rows of a matrix."""
 
 
-def _form_of_axis(value: Any) -> str:
-    return "name" if isinstance(value, str) else "axis"
-
-
 AnyAxis = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[Axis, Tag("axis")], Discriminator(_form_of_axis)
+    Annotated[Name, Tag("name")] | Annotated[Axis, Tag("axis")], told_by(str, "name", "axis")
 ]
 """The name of one of the audit's `axes`, or an axis of this measurement alone, with its `name`."""
 
@@ -348,7 +328,7 @@ class Stage(StrictModel):
 Controls = tuple[Name, ...]
 Built = Annotated[
     Annotated[Name, Tag("text")] | Annotated[Annotated[Controls, Field(max_length=1)], Tag("list")],
-    Discriminator(_text_or_list),
+    told_by(str, "text", "list"),
 ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reproaudit.audit.faults import Loc, Violation
+from reproaudit.audit.faults import Loc, Violation, unknown
 from reproaudit.audit.short.nodes import Node
 
 
@@ -53,5 +53,4 @@ class Names:
         if loc in self.told:
             return
         self.told.add(loc)
-        message = f"found '{name}', which is no {noun} of this audit; expected one"
-        self.faults.append(Violation("RA224", loc, message, remedy, name, known))
+        self.faults.append(unknown(loc, noun, name, known, remedy=remedy))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from reproaudit.audit.faults import Loc, Violation
+from reproaudit.audit.faults import Loc, Violation, unknown
 from reproaudit.audit.short.nodes import Node, plain
 from reproaudit.cell import value_text
 
@@ -230,8 +230,7 @@ def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
             yield Violation("RA059", entry.loc, message, "Write an entry for each.")
     for name, loc in named:
         if name not in own:
-            message = f"found '{name}', which is no setting of this group; expected one"
-            yield Violation("RA224", loc, message, "", name, own)
+            yield unknown(loc, "setting", name, own, "of this group")
     yield from _unvaried(group, own)
 
 
@@ -290,8 +289,7 @@ def scaled(
                     fault = Violation("RA240", value.loc, message, "", name, beside=seen[name].loc)
                     faults.append(fault)
                 elif name not in known:
-                    message = f"found '{name}', which is no setting here; expected one"
-                    faults.append(Violation("RA224", value.loc, message, "", name, known))
+                    faults.append(unknown(value.loc, "setting", name, known, "here"))
                 else:
                     reason = _own(block.get("why"), name, True) or block.holding(SMOKE_REASON)
                     setting = settings.get(name, known[name])
@@ -315,5 +313,4 @@ def _reasons_amiss(block: Node, *, needed: bool) -> Iterator[Violation]:
             yield Violation("RA051", value.loc, message, f"Add '{name}' to 'why'.")
     for name, reason in why.items():
         if name not in values:
-            message = f"found '{name}', which is no setting of this block; expected one"
-            yield Violation("RA224", reason.loc, message, "", name, values)
+            yield unknown(reason.loc, "setting", name, values, "of this block")
