@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +69,16 @@ def rows(card: Scorecard, **fields: Any) -> list[Row]:
 # --- levels -------------------------------------------------------------------------------------
 
 
-def graded(built: float = 0.01, **changes: Any) -> tuple[Audit, Callable[[Cell], Record]]:
+def graded(
+    built: float = 0.01, primary: Sequence[int] = (1, 2), **changes: Any
+) -> tuple[Audit, Callable[[Cell], Record]]:
     """A claim at three sizes: own runs miss the last; what is built ends there as it is told."""
     axis = {"name": "size", "values": LEVELS}
     declared = {"kind": "array", "axes": [axis], "unit": "1", "meaning": "How far each size is."}
     experiments = audit_data()["experiments"]
     experiments["descent"]["measurements"] = {"far": declared}
     headline = [{"kind": "aligns", "distance": "far", "at_most": 0.1, "from": "ours", "why": "So."}]
-    grade = {"axis": "size", "symbol": "n", "easiest_first": LEVELS, "primary": [1, 2]}
+    grade = {"axis": "size", "symbol": "n", "easiest_first": LEVELS, "primary": [*primary]}
     audit = one_claim(headline=headline, grade=grade, audit={"experiments": experiments}, **changes)
     ends = {
         0.03: (0.3, 0.4, 0.5),

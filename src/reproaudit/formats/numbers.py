@@ -92,8 +92,8 @@ def several(words: Sequence[str], most: int) -> str:
 
 
 def at_words(coordinate: int | float | str) -> str:
-    """Return a coordinate as an axis has it."""
-    return coordinate if isinstance(coordinate, str) else stated(coordinate)
+    """Return a coordinate as a page has it; a name in words."""
+    return coordinate.replace("_", " ") if isinstance(coordinate, str) else stated(coordinate)
 
 
 def counted(count: int, noun: str) -> str:

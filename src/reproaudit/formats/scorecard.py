@@ -247,6 +247,11 @@ class Row(StrictModel):
         return self.claim.partition(".")[2]
 
     @property
+    def quantity(self) -> str:
+        """The noun without the colon that sets a pair apart from its number."""
+        return self.noun.removesuffix(":")
+
+    @property
     def count(self) -> str:
         """How many runs of those held against the bound meet it; those that cannot be, apart."""
         apart = self.void + self.crashed

@@ -69,10 +69,10 @@ class CheckRows:
         """What is asked: the quantity, what the check makes of it, and the bound."""
         row = self.first
         number = NUMBERS.get(row.condition)
-        is_said = row.noun.endswith(":")  # as of a difference, whose sides it names
+        is_said = row.noun != row.quantity  # as of a difference, whose sides it names
         made = f" ({number.label})" if number and number.label and not is_said else ""
         bound = f", {row.bound_words}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{row.noun.removesuffix(':')}{made}{bound}"
+        return f"{ROLES[row.role]}{row.quantity}{made}{bound}"
 
     @property
     def asks(self) -> str:

@@ -23,9 +23,9 @@ from reproaudit.formats.verdict import (
 )
 from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
-    HANGS,
     answering_runs,
     called_of,
+    ends_as,
     figure_of,
     figure_words,
     typical_words,
@@ -34,6 +34,9 @@ from reproaudit.stats.binomial import Decision
 
 _Values = Mapping[str, SettingValue]
 """Values by setting: of one, or of several that change at once."""
+
+_Turns = Sequence[tuple[ClaimText, ReadingAnswer]]
+"""Claims, each with the arm that answers under some values."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,7 @@ def _tried(choice: _Open, values: _Values, words: str) -> TriedValue:
         credible=choice.is_credible(values),
         small=any(claim.is_smaller(arm) for claim, arm in pairs),
         cells=tuple(cells),
-        text=_outcome_words(cells, {claim.answer.id: claim for claim, _ in pairs}),
+        text=_outcome_words(cells, pairs),
     )
 
 
@@ -221,14 +224,14 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
     )
 
 
-def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> str:
+def _outcome_words(cells: Sequence[TriedCell], pairs: _Turns) -> str:
     """What becomes of the claims; that no answer changes only of those that were judged."""
     if not cells:
         return "not run"
     parts = [
-        f"{claims[cell.claim].claim.short}: {of(cell.own_yes, cell.own_n)} → "
-        f"{of(cell.yes, cell.n)}, {HANGS if cell.answer is Answer.NEAR else cell.answer}"
-        for cell in cells
+        f"{claim.claim.short}: {of(cell.own_yes, cell.own_n)} → "
+        f"{of(cell.yes, cell.n)}, {ends_as(arm) if arm.answer is Answer.NEAR else arm.answer}"
+        for cell, (claim, arm) in zip(cells, pairs, strict=True)
         if cell.changes
     ]
     judged = [cell for cell in cells if cell.settled]
@@ -251,10 +254,6 @@ def _outcome_words(cells: Sequence[TriedCell], claims: dict[str, ClaimText]) -> 
 
 
 # --- what matters ---------------------------------------------------------------------------------
-
-
-_Turns = Sequence[tuple[ClaimText, ReadingAnswer]]
-"""Claims whose answers change, each with the arm in which it does."""
 
 
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
@@ -295,7 +294,7 @@ def _changes(claim: ClaimText, arm: ReadingAnswer) -> bool:
     return is_guess and _cell(claim, arm).changes
 
 
-def _figures(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> tuple[tuple[str, str], str]:
+def _figures(claim: ClaimText, arm: ReadingAnswer) -> tuple[tuple[str, str], str]:
     """The typical number under both values, of what one of them misses: alone, and in words.
 
     So 0.035 and 0.38, and distance 0.035 → 0.38; empty where there is none.
@@ -314,31 +313,25 @@ def _figures(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> tuple[tu
         here = "" if typical is None else figure_words(shown, what, typical)
     elif what.bound is not None:
         sides = [typical_words(side, what, noun, held) for side in (own[place], shown)]
-        return ("", ""), " → ".join(reversed(sides) if swapped else sides)
-    numbers = (here, figure_of(shown, what))
-    first, last = reversed(numbers) if swapped else numbers
-    if not (first and last):
+        return ("", ""), " → ".join(sides)
+    there = figure_of(shown, what)
+    if not (here and there):
         return ("", ""), ""
-    pair = f"{first} → {last}"
+    pair = f"{here} → {there}"
     said = what.says.format(noun=called_of(what, noun), typical=pair, worst="", reference=held)
-    return (first, last), said
+    return (here, there), said
 
 
 def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
-    """A row of the table, the value first with which more runs say yes."""
+    """A row of the table: the value as run, then another."""
     turns = values[0][1]
-    names = tuple(words for words, _ in values)
-    cells = [_cell(claim, arm) for claim, arm in turns]
-    more = sum(cell.yes - cell.own_yes for cell in cells)
-    swapped = more > 0 and not choice.guess and len(names) == 1
-    effects = tuple(_effect(claim, arm, swapped=swapped) for claim, arm in turns)
     small = any(claim.is_smaller(arm) for claim, arm in turns)
     return ChoiceRow(
         **choice.named,
-        value=names[0] if swapped else choice.own,
-        others=(choice.own,) if swapped else names,
+        value=choice.own,
+        others=tuple(words for words, _ in values),
         guess=choice.guess,
-        effects=effects,
+        effects=tuple(_effect(claim, arm) for claim, arm in turns),
         scale=_scale(turns, small=small),
         small=small,
     )
@@ -354,16 +347,12 @@ NO_EVIDENCE = " (no evidence)"
 """What is said of runs that tell nothing, since a control ends alike."""
 
 
-def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEffect:
+def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
     cell = _cell(claim, arm)
     answers = (cell.own_answer, cell.answer)
     yes = (cell.own_yes, cell.yes)
     n = (cell.own_n, cell.n)
-    if swapped:
-        answers = answers[::-1]
-        yes = yes[::-1]
-        n = n[::-1]
-    numbers, both = _figures(claim, arm, swapped=swapped)
+    numbers, both = _figures(claim, arm)
     counts = f"{yes[0]} → {of(yes[1], n[1])}"
     if n[0] != n[1]:
         counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
@@ -390,9 +379,6 @@ def _effect(claim: ClaimText, arm: ReadingAnswer, *, swapped: bool) -> ChoiceEff
     )
 
 
-_OF_SIBLING = {Answer.NEAR: f" ({HANGS})", Answer.UNFINISHED: " (unfinished)"}
-
-
 def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """Return other guesses under which as few runs say yes, so that this one decides nothing alone.
 
@@ -401,7 +387,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
     return [
-        f"{claim.arm(other)}{_OF_SIBLING.get(other.answer, '')}"
+        f"{claim.arm(other)}{_undecided(other)}"
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None
@@ -412,6 +398,10 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     ]
 
 
+def _undecided(arm: ReadingAnswer) -> str:
+    return f" ({ends_as(arm)})" if arm.answer in (Answer.NEAR, Answer.UNFINISHED) else ""
+
+
 def joined(
     rows: Sequence[ChoiceRow], short: int = 0, clauses: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[ChoiceRow, ...]:
@@ -419,7 +409,7 @@ def joined(
 
     Args:
         rows: a row for each choice.
-        short: what of the numbers is left out: 1 for their nouns, 2 for all.
+        short: what is left out: 1 for the nouns of numbers, 2 for all but k of n.
         clauses: what claims are called, by id, where not by their whole clause.
     """
     alike: dict[object, list[ChoiceRow]] = {}
@@ -433,8 +423,8 @@ def joined(
 
 def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -> ChoiceRow:
     first = same[0]
-    brief = short if len(same) == 1 else 2
-    effects = tuple(_shortened(effect, brief, clauses) for effect in first.effects)
+    alone = len(same) == 1
+    effects = tuple(_shortened(effect, short, clauses, alone=alone) for effect in first.effects)
     names = dict.fromkeys(row.words for row in same)
     own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
     update = {
@@ -449,15 +439,17 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
 GUESSED = f" ({PLACES[Source.ASSUMPTION]})"
 
 
-def _shortened(effect: ChoiceEffect, short: int, clauses: Mapping[str, str]) -> ChoiceEffect:
-    """An effect with its number without a noun, or without any, its claim by a part of its clause.
+def _shortened(
+    effect: ChoiceEffect, short: int, clauses: Mapping[str, str], *, alone: bool
+) -> ChoiceEffect:
+    """An effect with its number without a noun, or k of n alone, its claim by part of its clause.
 
-    The claim's line has all of it.
+    The claim's line has all of it, the table of all choices other guesses that fail as well.
     """
-    if short == 0:
+    if short == 0 and alone:
         return effect
     here, there = effect.numbers
-    figures = f" ({here} → {there})" if here and short == 1 else ""
-    title = clauses.get(effect.claim, effect.title)
-    text = f"{title}: {effect.counts}{figures}{effect.also}"
+    figures = f" ({here} → {there})" if here and alone else ""
+    aside = f"{figures}{effect.also}" if short < 2 else ""
+    text = f"{clauses.get(effect.claim, effect.title)}: {effect.counts}{aside}"
     return effect.model_copy(update={"text": text})

@@ -244,6 +244,22 @@ class ClaimText:
         grade = self.claim.grade
         return grade is None or arm.at is None or arm.at in grade.primary
 
+    @property
+    def is_reduced(self) -> bool:
+        """Whether the claim itself sets a number lower than the paper states it."""
+        stated = {
+            name: self.audit.settings[name]
+            for name in self.claim.settings
+            if name in self.audit.settings
+        }
+        return any(
+            setting.source in (Source.PAPER, Source.CARD)
+            and isinstance(setting.value, int | float)
+            and isinstance(value := self.claim.settings[name], int | float)
+            and value < setting.value
+            for name, setting in stated.items()
+        )
+
     def is_smaller(self, arm: ArmAnswer) -> bool:
         """Tell whether an alternative ran at a lower tier than the page's."""
         return isinstance(arm, AlternativeAnswer) and arm.tier != self.tier

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reproaudit.formats.numbers import capital, counted, number, of, share_range
+from reproaudit.formats.numbers import capital, counted, number, share_range
 from reproaudit.formats.outcomes import look
 from reproaudit.formats.scorecard import AnswerWords
 from reproaudit.formats.verdict import Outcome
 from reproaudit.scorecard.claims import ClaimText
-from reproaudit.scorecard.lines import cores_of
+from reproaudit.scorecard.lines import cores_of, sides_in_brief
 from reproaudit.scorecard.words import WITHOUT, answering_runs, count_words, not_alike, words
 from reproaudit.stats.binomial import share_interval
 
@@ -38,12 +38,12 @@ def _runs(claim: ClaimText) -> str:
     """
     base = claim.base
     if claim.answer.outcome is Outcome.DEPENDS:
-        return cores_of(claim)[-2]
+        return sides_in_brief(claim)
     if not base.valid:
         return count_words(base) if base.n else "none"
     yes, n = answering_runs(base)
     share = "exact" if claim.claim.exact else share_range(*share_interval(yes, n))
-    return count_words(base).replace(of(yes, n), f"{of(yes, n)} ({share})", 1)
+    return count_words(base, f" ({share})")
 
 
 def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:

@@ -20,11 +20,12 @@ from reproaudit.formats.verdict import (
 from reproaudit.scorecard.choices import siblings_of
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
-    HANGS,
-    WITH,
+    LEVEL_COUNTS,
+    LEVELS_COUNTED,
     answering_runs,
     asked,
     count_words,
+    ends_as,
     figure_of,
     level_words,
     typical_words,
@@ -74,12 +75,16 @@ def is_plain(claim: ClaimText) -> bool:
 
 
 def line_of(
-    claim: ClaimText, rows: Sequence[Row], most: int = MOST_LINE_WORDS, stand_in: str = ""
+    claim: ClaimText,
+    rows: Sequence[Row],
+    most: int = MOST_LINE_WORDS,
+    *,
+    stand_in_is_said: bool = False,
 ) -> ClaimLine:
     """Return a claim's line: its clause and what was found, in at most 25 words together.
 
     Args:
-        stand_in: the stand-in that stands above all lines.
+        stand_in_is_said: whether all lines are on stand-ins, which stand above them.
     """
     answer = claim.answer
     depends = answer.outcome is Outcome.DEPENDS
@@ -95,7 +100,7 @@ def line_of(
         whose=claim.whose,
         level=None if depends else answer.level,
         title=claim.claim.short,
-        text=_fitted([core, *_exceptions(claim, rows, stand_in)], left),
+        text=_fitted([core, *_exceptions(claim, rows, stand_in_is_said=stand_in_is_said)], left),
     )
 
 
@@ -104,11 +109,16 @@ class Forms(NamedTuple):
 
     Attributes:
         named: those that name what they are about.
-        counted: the last resort, which names nothing.
+        counted: the last resort, which names nothing, but for k of n.
     """
 
     named: Sequence[str]
     counted: str = ""
+
+    @property
+    def brief(self) -> str:
+        """The shortest that still names what it is about."""
+        return self.named[-1]
 
 
 def _fitted(groups: Sequence[Forms], most: int) -> str:
@@ -139,10 +149,10 @@ def cores_of(claim: ClaimText) -> list[str]:
 
 def _held(claim: ClaimText) -> list[str]:
     mean = next((e for e in claim.base.estimates if e.mean is not None), None)
-    if mean is not None:
-        whole = f"{_figure(claim, mean)}, {count_words(claim.base)} inside"
-        return [whole, whole.rpartition(": ")[2]]
-    return _counts(claim)
+    if mean is None:
+        return _counts(claim)
+    count = f"{count_words(claim.base)} inside"
+    return [f"{_figure(claim, mean, with_noun=named)}, {count}" for named in (True, False)]
 
 
 def _counts(claim: ClaimText) -> list[str]:
@@ -159,64 +169,95 @@ def _levels(claim: ClaimText) -> list[str]:
     grades = claim.answer.grades
     if len({grade.answer for grade in grades if claim.is_primary(grade)}) < 2:
         return []
-    return [level_words(claim, grades, counts=True), level_words(claim, grades)]
+    return [level_words(claim, grades, form) for form in (LEVELS_COUNTED, LEVEL_COUNTS)]
+
+
+# --- what depends ---------------------------------------------------------------------------------
 
 
 def _depending(claim: ClaimText) -> list[str]:
     """What holds first, then what not; of a guess, that nobody states the value."""
-    yes, no = claim.answer.sides or (claim.base, claim.base)
-    guess = next((side for side in (yes, no) if isinstance(side, AlternativeAnswer)), None)
-    if guess is not None:
-        return _guessed(claim, guess, holds=guess is yes)
-    values = [claim.stated_value(side) for side in (yes, no)]
-    counts = [count_words(side) for side in (yes, no)]
-    return [
-        f"holds with {values[0]}, {counts[0]}; not with {values[1]}, {counts[1]}",
-        f"{counts[0]} with {values[0]}, {counts[1]} with {values[1]}",
-        *_by_sides(claim, (yes, no), counts),
-        f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} with {claim.varied_words(no)}",
-        f"{counts[0]} with {claim.varied_words(yes)}, {counts[1]} without",
-    ]
+    whole = [f"holds {yes}; not {no}" for yes, no in side_words(claim)]
+    return [*whole, *_sides_counted(claim)]
 
 
-def _by_sides(
-    claim: ClaimText, sides: tuple[ReadingAnswer, ReadingAnswer], counts: Sequence[str]
-) -> list[str]:
+def side_words(claim: ClaimText) -> list[tuple[str, str]]:
+    """Return under which values a claim holds and does not, with k of n, from long to short."""
+    guess = _guess_of(claim)
+    if guess is None:
+        with_values = [f"with {claim.stated_value(s)}, {count_words(s)}" for s in _sides(claim)]
+        return [(with_values[0], with_values[1])]
+    own = f"as run, {count_words(claim.answer.own)}"
+    there = count_words(guess)
+    values = listed(_guessed(claim, guess), "or")
+    scale = f" (at reduced scale, where as run {of(guess.own_yes, guess.own_n)})"
+    asides = [scale, REDUCED] if claim.is_smaller(guess) else [""]
+    others = [f"with {values}, which nobody states, {there}{aside}" for aside in asides]
+    others.append(f"with {claim.arm(guess)}, {there}{asides[-1]}")
+    if guess.answer is Answer.YES:
+        return [(other, own) for other in others]
+    return [(own, other) for other in others]
+
+
+def sides_in_brief(claim: ClaimText) -> str:
+    """Return k of n on both sides of a claim that depends, each with its value."""
+    guess = _guess_of(claim)
+    if guess is None:
+        yes, no = (f"{count_words(s)} with {claim.varied_words(s)}" for s in _sides(claim))
+        return f"{yes}, {no}"
+    aside = REDUCED if claim.is_smaller(guess) else ""
+    other = f"{count_words(guess)} with {claim.arm(guess)}{aside}"
+    return f"{count_words(claim.answer.own)} as run, {other}"
+
+
+def _sides_counted(claim: ClaimText) -> list[str]:
+    """K of n on both sides, with ever shorter words for their values."""
+    guess = _guess_of(claim)
+    if guess is None:
+        sides = _sides(claim)
+        yes, no = map(count_words, sides)
+        values = [claim.stated_value(side) for side in sides]
+        return [
+            f"{yes} with {values[0]}, {no} with {values[1]}",
+            *_by_owners(claim, sides),
+            sides_in_brief(claim),
+            f"{yes} with {claim.varied_words(sides[0])}, {no} otherwise",
+        ]
+    own = count_words(claim.answer.own)
+    there = count_words(guess)
+    aside = REDUCED if claim.is_smaller(guess) else ""
+    named = f"{there} with {listed(_guessed(claim, guess), 'or')}, another guess{aside}"
+    whole = f"{named}; {own} as run" if guess.answer is Answer.YES else f"{own} as run; {named}"
+    return [whole, sides_in_brief(claim), f"{own} as run, {there} with another guess{aside}"]
+
+
+def _sides(claim: ClaimText) -> tuple[ReadingAnswer, ReadingAnswer]:
+    return claim.answer.sides or (claim.base, claim.base)
+
+
+def _guess_of(claim: ClaimText) -> AlternativeAnswer | None:
+    """The side that is a guess, of a claim that a guess turns."""
+    return next((side for side in _sides(claim) if isinstance(side, AlternativeAnswer)), None)
+
+
+def _guessed(claim: ClaimText, guess: AlternativeAnswer) -> list[str]:
+    return [claim.arm(guess), *siblings_of(claim, guess)]
+
+
+def _by_owners(claim: ClaimText, sides: tuple[ReadingAnswer, ReadingAnswer]) -> list[str]:
     """Both sides by whose values they have, where that is another paper's on either."""
     owners = [claim.whose_values(side) for side in sides]
     if "" in owners or owners[0] == owners[1]:
         return []
-    settings = claim.named_settings(sides[0])
-    return [f"{counts[0]} with {owners[0]} {settings}, {counts[1]} with {owners[1]}"]
+    yes, no = map(count_words, sides)
+    return [f"{yes} with {owners[0]} {claim.named_settings(sides[0])}, {no} with {owners[1]}"]
 
 
 REDUCED = " (reduced scale)"
 """What is said of runs that are smaller than those that they are compared with."""
 
 
-def _guessed(claim: ClaimText, guess: AlternativeAnswer, *, holds: bool) -> list[str]:
-    """Of a claim that a guess turns: as run, and with other values that nobody states."""
-    own = count_words(claim.answer.own)
-    there = count_words(guess)
-    values = listed([claim.arm(guess), *siblings_of(claim, guess)], "or")
-    scale = f"at reduced scale, where as run {of(guess.own_yes, guess.own_n)}"
-    is_small = claim.is_smaller(guess)
-    sides = [
-        f"with {values}, which nobody states, {there}{small}"
-        for small in ([f" ({scale})", REDUCED] if is_small else [""])
-    ]
-    aside = REDUCED if is_small else ""
-    brief = f"{there} with {values}, another guess{aside}"
-    briefest = [
-        f"{own}; {there} with {claim.arm(guess)}{aside}",
-        f"{own} as run, {there} with another guess{aside}",
-    ]
-    sides.append(f"with {claim.arm(guess)}, {there}{aside}")
-    if holds:
-        whole = [f"holds {side}; not as run, {own}" for side in sides]
-        return [*whole, f"{brief}; {own} as run", *briefest]
-    whole = [f"holds as run, {own}; not {side}" for side in sides]
-    return [*whole, f"{own} as run; {brief}", *briefest]
+# --- what else ends without a yes -----------------------------------------------------------------
 
 
 def _failed(claim: ClaimText) -> list[str]:
@@ -229,16 +270,16 @@ def _against(claim: ClaimText, estimate: Estimate) -> list[str]:
     what = claim.number_of(estimate)
     bound = asked(estimate, what)
     count = count_words(claim.base)
-    number_alone = figure_of(estimate, what)
-    brief = [f"{count}: {number_alone}, {bound}"] if number_alone else []
-    return [f"{count}: {_figure(claim, estimate)}, {bound}", *brief]
+    brief = [_figure(claim, estimate, with_noun=False)] if figure_of(estimate, what) else []
+    numbers = [_figure(claim, estimate), *brief, figure_of(estimate, what)]
+    return [f"{count}: {number}, {bound}" for number in numbers if number]
 
 
-def _figure(claim: ClaimText, estimate: Estimate) -> str:
+def _figure(claim: ClaimText, estimate: Estimate, *, with_noun: bool = True) -> str:
     """A condition's number in words; of a mean with its interval."""
     what = claim.number_of(estimate)
-    named = claim.named(estimate, claim.claim.headline[estimate.check])
-    return typical_words(estimate, what, *named, with_worst=False)
+    noun, held = claim.named(estimate, claim.claim.headline[estimate.check])
+    return typical_words(estimate, what, noun if with_noun else "", held, with_worst=False)
 
 
 def _unclear(claim: ClaimText) -> list[str]:
@@ -249,7 +290,7 @@ def _unclear(claim: ClaimText) -> list[str]:
     if first is None:
         return [count_words(base)]
     if first.kind is ReasonKind.NEAR and first.arm == base.name:
-        return [f"{HANGS}, {form}" for form in _against(claim, base.estimates[first.place])]
+        return [f"{ends_as(base)}, {form}" for form in _against(claim, base.estimates[first.place])]
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
     why = words(first, claim)
@@ -286,12 +327,18 @@ _CORES: Mapping[Outcome, Callable[[ClaimText], list[str]]] = {
 # --- exceptions -----------------------------------------------------------------------------------
 
 
-def _exceptions(claim: ClaimText, rows: Sequence[Row], stand_in: str) -> list[Forms]:
+def exceptions_in_brief(claim: ClaimText, rows: Sequence[Row]) -> list[str]:
+    """Return what is missed beside what decides, each in a few words."""
+    every = _exceptions(claim, rows, stand_in_is_said=True)
+    return [forms.brief for forms in every]
+
+
+def _exceptions(claim: ClaimText, rows: Sequence[Row], *, stand_in_is_said: bool) -> list[Forms]:
     """What is missed beside what decides: other readings, also said, stricter, coordinates."""
     proxy = claim.answer.proxy
     stands_in = [f"on a stand-in: {proxy}", "on a stand-in"]
     groups = [
-        Forms(stands_in if proxy and proxy != stand_in else ()),
+        Forms(stands_in if proxy and not stand_in_is_said else ()),
         _reading_forms(claim),
         _unread_forms(claim, rows),
         _missed_forms(_missed(claim, rows, RowRole.ALSO_SAID), "further check"),
@@ -332,20 +379,17 @@ def _missed(claim: ClaimText, rows: Sequence[Row], role: RowRole) -> list[Row]:
 def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     if not missed:
         return Forms(())
-    full = [f"{row.says}, {row.bound_words}: {of(row.yes, row.n)}" for row in missed]
-    bare = [row.noun.removesuffix(":") for row in missed]
-    numbers = [f"{row.noun} {row.typical_words}".rstrip() for row in missed]
-    short = [f"{words}, {row.bound_words}" for words, row in zip(numbers, missed, strict=True)]
     counts = [of(row.yes, row.n) for row in missed]
-    brief = [words.partition(" over ")[0] for words in bare]
+    numbers = [f"{row.quantity} {row.typical_words}".rstrip() for row in missed]
+    pairs = [*zip(missed, numbers, counts, strict=True)]
+    which = f"a {noun}" if len(missed) == 1 else f"{len(missed)} {noun}s"
     forms = [
-        f"but {'; '.join(full)}",
-        f"but {'; '.join(map(': '.join, zip(short, counts, strict=True)))}",
-        f"but {listed([f'{words} ({k})' for words, k in zip(numbers, counts, strict=True)])}",
-        f"but {listed(list(map(' in '.join, zip(bare, counts, strict=True))))}",
-        f"but {listed(list(map(' in '.join, zip(brief, counts, strict=True))))}",
+        "; ".join(f"{row.says}, {row.bound_words}: {count}" for row, _, count in pairs),
+        "; ".join(f"{number}, {row.bound_words}: {count}" for row, number, count in pairs),
+        listed([f"{number} ({count})" for _, number, count in pairs]),
+        listed([f"{row.quantity} ({count})" for row, _, count in pairs]),
     ]
-    return Forms(forms, f"{counted(len(missed), noun)} not met")
+    return Forms([f"but {form}" for form in forms], f"but {which} in {listed(counts)}")
 
 
 def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
@@ -360,52 +404,59 @@ def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
         return Forms(())
     blind = [row.why for row in rows if row.decision is RowDecision.TELLS_NOTHING and row.at]
     brief = level_words(claim, grades)
-    full = (
-        [f"{brief}: {blind[0]}"] if blind and len({grade.answer for grade in grades}) == 1 else []
-    )
-    return Forms([*full, level_words(claim, grades, counts=True), brief])
+    is_one_cause = blind and len({grade.answer for grade in grades}) == 1
+    full = [f"{brief}: {blind[0]}"] if is_one_cause else []
+    return Forms([*full, level_words(claim, grades, LEVELS_COUNTED), brief])
 
 
 def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
+    others = other_readings(claim)
     forms = [
-        other_readings(claim, figures=True),
-        other_readings(claim),
-        other_readings(claim, places=False),
+        readings_by_end(claim, figures=True),
+        readings_by_end(claim),
+        readings_by_end(claim, places=False),
     ]
-    said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms if form]
-    if not said:
-        return Forms(())
-    others: Counter[str] = Counter()
-    for how, values in forms[0].items():
-        others[how.replace(HANGS, "open")] += len(values)
-    counts = [f"{how} {'another value' if n == 1 else f'{n} others'}" for how, n in others.items()]
-    return Forms(said, ", ".join(counts))
+    said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms]
+    ends = Counter(ends_as(reading, briefly=True) for reading in others)
+    brief = [
+        f"{how} with {'another value' if n == 1 else f'{n} others'}" for how, n in ends.items()
+    ]
+    return Forms(said if others else (), ", ".join(brief))
 
 
-def other_readings(
+def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
+    """Return stated readings that do not answer as the claim's own; if it depends, as neither side.
+
+    What is unfinished does not change that a claim depends; what a reason names is said there.
+    """
+    told = {side.answer for side in _sides(claim)}
+    if claim.answer.sides is not None:
+        told.add(Answer.UNFINISHED)
+    named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
+    return [
+        reading
+        for reading in claim.answer.readings
+        if reading.answer not in told and reading.name not in named
+    ]
+
+
+def readings_by_end(
     claim: ClaimText, *, figures: bool = False, places: bool = True
 ) -> dict[str, list[str]]:
-    """Return stated readings that do not answer as the claim's own, by how they answer.
+    """Return other readings with k of n, by how they end.
 
     Args:
-        claim: the claim; of one that depends, both sides are said already.
+        claim: the claim.
         figures: whether what they miss is said with its number.
         places: whether it is said who states the value.
     """
-    sides = claim.answer.sides or (claim.base,)
-    told = {side.answer for side in sides}
-    if claim.answer.sides is not None:
-        told.add(Answer.UNFINISHED)  # which does not change that it depends
-    named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}
-    found: dict[str, list[str]] = {}
-    for reading in claim.answer.readings:
-        if reading.answer in told or reading.name in named:
-            continue
+    ends: dict[str, list[str]] = {}
+    for reading in other_readings(claim):
         missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
         number = "" if missed is None else figure_of(missed, claim.number_of(missed))
         figure = f" ({number})" if number and figures else ""
         value = claim.stated_value(reading) if places else claim.arm(reading)
         count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
-        found.setdefault(WITH[reading.answer], []).append(f"{value}, {count}{figure}")
-    return found
+        ends.setdefault(f"{ends_as(reading)} with", []).append(f"{value}, {count}{figure}")
+    return ends

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from reproaudit.audit.documentation import documentation_of
-from reproaudit.audit.model import Audit, Setting, Source, known_tier
+from reproaudit.audit.model import Audit, Reading, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
 from reproaudit.formats.numbers import at_words, capital, counted, listed
@@ -41,9 +41,11 @@ from reproaudit.scorecard.lines import (
     BRIEF_LINE_WORDS,
     MOST_LINE_WORDS,
     cores_of,
+    exceptions_in_brief,
     in_order,
     line_of,
-    other_readings,
+    readings_by_end,
+    side_words,
 )
 from reproaudit.scorecard.rows import rows_of
 
@@ -131,11 +133,11 @@ class Brevity(IntEnum):
     OTHERS = 4
     """In the table of choices, claims that are not the paper's own."""
     OURS = 5
-    """Clauses of the claims that other bounds change, and at which coordinates we judged."""
+    """At which coordinates we judged, which their lines say."""
     VERDICT = 6
-    """Of a claim that depends on a guess, in the verdict, other guesses that turn it as well."""
+    """In the verdict, both sides of the only claim beside the main ones that depends."""
     COUNTS = 7
-    """Numbers in the table of choices."""
+    """In the table of choices, numbers, and other guesses that fail as well."""
     LINES = 8
     """Where a claim's line has more than twenty words, exceptions in full."""
 
@@ -186,26 +188,27 @@ def _names(authors: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def _stand_ins(texts: Sequence[ClaimText]) -> set[str]:
-    """The stand-ins on which the claims of papers were run; empty text of a claim without one."""
-    listed_claims = (text for text in texts if text.whose in ("paper", "literature"))
-    return {text.answer.proxy or "" for text in listed_claims}
+def _of_papers(texts: Sequence[ClaimText]) -> list[ClaimText]:
+    return [text for text in texts if text.whose in ("paper", "literature")]
 
 
-def _stand_in(texts: Sequence[ClaimText]) -> str:
-    """The stand-in on which every claim of a paper was run; empty where it is not the same."""
-    used = _stand_ins(texts)
-    return used.pop() if len(used) == 1 else ""
+def _stand_ins(texts: Sequence[ClaimText]) -> str:
+    """The stand-ins on which the claims of papers were run; '' where any has none."""
+    used = dict.fromkeys(text.answer.proxy or "" for text in _of_papers(texts))
+    return "" if "" in used else "; ".join(used)
 
 
 def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
-    stand_in = _stand_in(judged.texts)
+    stand_in = _stand_ins(judged.texts)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
     rows: dict[str, list[Row]] = {text.answer.id: [] for text in judged.texts}
     for row in judged.rows:
         rows[row.claim].append(row)
-    lines = [line_of(text, rows[text.answer.id], most, stand_in) for text in in_order(judged.texts)]
+    lines = [
+        line_of(text, rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
+        for text in in_order(judged.texts)
+    ]
     answers = [text.answer for text in judged.texts]
     digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
@@ -228,12 +231,12 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
         questions_title=f"Questions to the authors{look_first}",
-        ours=" ".join(_ours(judged, cut, short=brevity >= Brevity.OURS)),
+        ours=" ".join(_ours(judged, cut, with_levels=brevity < Brevity.OURS)),
         documented=documented_in(judged.audit, judged.reviews),
         measured_by="" if judged.origin is None else judged.origin.who,
         no_guess_varied=any(value.guess for value in judged.tried)
         and not any(value.cells for value in judged.tried),
-        fold=_fold(judged.texts),
+        fold=_fold(judged.texts, rows),
     )
 
 
@@ -259,11 +262,15 @@ def clauses_of(texts: Sequence[ClaimText]) -> dict[str, str]:
 
 
 def _of_whom(judged: JudgedPaper, *, own_alone: bool) -> list[ChoiceRow]:
-    """The choices; with what becomes of the paper's own claims alone, if that is enough."""
-    own = {text.answer.id for text in judged.own}
+    """The choices; with what becomes of the paper's own claims and of what depends, if asked."""
+    kept_claims = {
+        text.answer.id
+        for text in judged.texts
+        if text.whose == "paper" or text.answer.outcome is Outcome.DEPENDS or not own_alone
+    }
     rows = []
     for row in judged.choices:
-        kept = tuple(effect for effect in row.effects if effect.claim in own or not own_alone)
+        kept = tuple(effect for effect in row.effects if effect.claim in kept_claims)
         rows += [row.model_copy(update={"effects": kept})] if kept else []
     return rows
 
@@ -283,10 +290,15 @@ def scale_words(judged: JudgedPaper) -> str:
         return {"quick": "reduced scale", "smoke": "smoke: nothing is judged"}[tier]
     if judged.origin is not None:
         return "scale as measured"
-    used = _stand_ins(judged.texts)
-    words = "our largest scale" if used and all(used) else "the paper's own scale"
-    if any(used) and not all(used):
+    claims = _of_papers(judged.texts)
+    smaller = [text for text in claims if text.answer.proxy or text.is_reduced]
+    words = "the paper's own scale"
+    if len(smaller) == 1:
+        words += f" but for “{clauses_of(judged.texts)[smaller[0].answer.id]}”"
+    elif smaller:
         words = "partly the paper's scale"
+    if claims and smaller == claims:
+        words = "our largest scale"
     return f"{words}, seeds drawn with '{salt}'" if salt else words
 
 
@@ -355,40 +367,42 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
 
 def _main(main: Sequence[ClaimText]) -> str:
     """The main claim with its k of n; several, each with its own."""
-    said = [_ended(claim) for claim in main]
     more = ["".join(f"; {words}" for words in _elsewhere(claim)) for claim in main]
     if len(main) == 1:
-        return f"The main claim {said[0]}: {main[0].claim.short}{more[0]}"
+        return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
     if len(outcomes) > 1 or Outcome.DEPENDS in outcomes:
-        each = [f"“{claim.claim.short}” {words}" for claim, words in zip(main, said, strict=True)]
+        each = [f"“{claim.claim.short}” {_ended(claim)}" for claim in main]
         return f"Main claims: {'; '.join(each)}"
     both = "Both" if len(main) == 2 else f"All {len(main)}"
-    verb = _HOLDS[outcomes.pop()]
     each = [
-        f"{claim.claim.short}{words.removeprefix(verb[0])}{others}"
-        for claim, words, others in zip(main, said, more, strict=True)
+        f"{claim.claim.short}, {_core(claim)}{others}"
+        for claim, others in zip(main, more, strict=True)
     ]
-    return f"{both} main claims {verb[1]}: {'; '.join(each)}"
+    return f"{both} main claims {_HOLDS[outcomes.pop()][1]}: {'; '.join(each)}"
 
 
-def _ended(claim: ClaimText, *, briefly: bool = False) -> str:
+def _ended(claim: ClaimText) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
-    cores = cores_of(claim)
     if claim.answer.outcome is Outcome.DEPENDS:
-        forms = [core for core in cores if core.startswith("holds")]
-        form = forms[-1] if briefly else forms[max(0, len(forms) - 2)]
-        return form.replace("; not ", ", but not ")
+        forms = side_words(claim)
+        yes, no = forms[max(0, len(forms) - 2)]
+        return f"holds {yes}, but not {no}"
+    return f"{_HOLDS[claim.answer.outcome][0]}, {_core(claim)}"
+
+
+def _core(claim: ClaimText) -> str:
+    """What was found, in brief; why it is open, in full."""
+    cores = cores_of(claim)
     named = cores[:-1] or cores
-    core = named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
-    return f"{_HOLDS[claim.answer.outcome][0]}, {core}"
+    return named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
 
 
 def _elsewhere(claim: ClaimText) -> list[str]:
     """How a claim ended under other stated values: open with 10 pairs, 0 of 15."""
     if claim.answer.outcome is Outcome.DEPENDS:
         return []
-    return [f"{how} {', and '.join(values)}" for how, values in other_readings(claim).items()]
+    return [f"{how} {', and '.join(values)}" for how, values in readings_by_end(claim).items()]
 
 
 def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> str:
@@ -399,12 +413,11 @@ def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> 
         if (same := [claim for claim in others if claim.answer.outcome is outcome])
     }
     named = ""
-    for outcome in (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
+    for outcome in () if briefly else (Outcome.DEPENDS, Outcome.NOT_SUPPORTED):
         if len(groups.get(outcome, ())) == 1 and not named:
             (claim,) = groups.pop(outcome)
             elsewhere = "".join(f", {words}" for words in _elsewhere(claim))
-            ended = _ended(claim, briefly=briefly)
-            named = f"“{capital(claim.claim.short)}” {ended}{elsewhere}"
+            named = f"“{capital(claim.claim.short)}” {_ended(claim)}{elsewhere}"
     more = " more" if after_main else ""
     parts: list[str] = []
     for outcome, same in groups.items():
@@ -431,7 +444,8 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
 def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
 
-    Values that the paper itself states are two experiments, and no question; nor is what we ask.
+    Values that the paper itself states are two experiments, and no question; nor is what we ask,
+    nor that two papers differ, unless the audit asks it.
     """
     settings = judged.audit.every_setting()
     told: set[str] = set()
@@ -442,6 +456,8 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
         text = (None if choice.also else chosen[0].ask) or _question(choice)
         asked = text in told or (choice.also and not alone.isdisjoint(names))
         if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
+            continue
+        if not chosen[0].ask and any(map(_is_between_papers, chosen)):
             continue
         told.add(text)
         evidence = [effect.text for effect in choice.effects]
@@ -463,14 +479,20 @@ def _is_no_question(setting: Setting) -> bool:
     return bool(setting.readings) and (not stated or {setting.source, *stated} == {Source.PAPER})
 
 
+def _is_between_papers(setting: Setting) -> bool:
+    """Whether it is another paper that states a value."""
+    stated: Sequence[Setting | Reading] = [setting, *setting.readings]
+    return any(one.who or one.source is Source.REPRODUCTION for one in stated)
+
+
 def _question(choice: ChoiceRow) -> str:
     if choice.guess:
         return f"{capital(choice.words)}? We took {choice.value.removesuffix(' (our guess)')}."
     return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
-def _fold(texts: Sequence[ClaimText]) -> str:
-    """How many claims stand apart, by whose they are and how they ended."""
+def _fold(texts: Sequence[ClaimText], rows: Mapping[str, Sequence[Row]]) -> str:
+    """How many claims stand apart, by whose they are and how they ended, and what they miss."""
     names: Mapping[Whose, tuple[str, str]] = {
         "code": ("claim", "of the code alone"),
         "derived": ("claim", "that we derived"),
@@ -479,34 +501,34 @@ def _fold(texts: Sequence[ClaimText]) -> str:
     parts = []
     for whose, (noun, which) in names.items():
         outcomes = _ended_as(texts, whose)
+        missed = [
+            words
+            for text in texts
+            if text.whose == whose and text.answer.outcome is Outcome.SUPPORTED
+            for words in exceptions_in_brief(text, rows[text.answer.id])
+        ]
         ended = [
             f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"
             for outcome, verbs in _HOLDS.items()
             if outcome in outcomes
         ]
         if ended:
-            parts.append(f"{counted(sum(outcomes.values()), noun)} {which} ({listed(ended)})")
+            some = f"{counted(sum(outcomes.values()), noun)} {which} ({listed(ended)})"
+            parts.append(", ".join([some, *missed]))
     return f"Apart: {'; '.join(parts)}." if parts else ""
 
 
-def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, short: bool) -> Iterator[str]:
-    """Whose answers our bounds decide, and what else is ours; claims by their clauses.
-
-    In short the claims have their names, and our coordinates are left to their lines.
-    """
-    begin = "Half or twice as wide, our bounds"
-    if judged.before_bounds:
-        begin = "We set the bounds knowing earlier results; half or twice as wide, they"
-    if changed := _changed_by_bounds(judged.texts, clauses, short=short):
-        yield f"{begin} would change {changed}."
-    made = [*([] if short else _levels(judged)), *_made_by_us(judged)]
+def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool) -> Iterator[str]:
+    """Whose answers our bounds decide, and what else is ours; claims by their clauses."""
+    known = ", set knowing earlier results," if judged.before_bounds else ""
+    if changed := _changed_by_bounds(judged.texts, clauses):
+        yield f"Half or twice as wide, our bounds{known} would change {changed}."
+    made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged)]
     if made:
         yield f"We {listed(made)}."
 
 
-def _changed_by_bounds(
-    claims: Sequence[ClaimText], clauses: Mapping[str, str], *, short: bool
-) -> str:
+def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) -> str:
     """Whose answers another bound of ours would change, or that of one of their readings."""
     ours = [claim for claim in claims if _has_bound_of_ours(claim)]
     turned = [
@@ -521,8 +543,6 @@ def _changed_by_bounds(
     if not turned:
         return "no answer"
     names = [f"“{clauses.get(claim.answer.id, claim.claim.short)}”" for claim in turned]
-    if short:
-        names = [claim.name for claim in turned]
     answers = "the answer" if len(turned) == 1 else "the answers"
     return f"{answers} to {listed(names)}"
 

@@ -71,7 +71,7 @@ def typical_words(
     Args:
         estimate: the condition.
         what: which of its kind's numbers it is on.
-        noun: what the number is of.
+        noun: what the number is of; '' to leave it out.
         reference: what it is held against, where that is another quantity.
         with_worst: whether the worst run is named where it meets the bound, too.
     """
@@ -80,7 +80,7 @@ def typical_words(
         mean, low, high = (apart(value, estimate.limit.at, 3) for value in estimate.mean)
         n = len(estimate.values)
         some = f" of {of(n - estimate.apart, n)}" if estimate.apart else ""
-        return f"{called} {mean} on average{some} [{low}, {high}]"
+        return f"{called} {mean} on average{some} [{low}, {high}]".lstrip()
     if estimate.median is None or estimate.worst is None:
         return what.never.format(noun=noun)
     template = what.says
@@ -98,12 +98,12 @@ def typical_words(
         numbers = several([figure_words(estimate, what, number) for number in far], MOST_FAR)
         aside = f", but {numbers} in {of(len(far), _read(estimate))}"
     aside = f"{_beyond(estimate, what)}{aside}{_without_number(estimate)}"
-    return template.format(noun=called, typical=usual, worst=aside, reference=reference)
+    return template.format(noun=called, typical=usual, worst=aside, reference=reference).lstrip()
 
 
 def called_of(what: Number, noun: str) -> str:
-    """Return what a number is called: test loss: exponent."""
-    return f"{noun}: {what.noun}" if what.noun else noun
+    """Return what a number is called: test loss: exponent; without a noun exponent."""
+    return ": ".join(filter(None, (noun, what.noun)))
 
 
 MOST_FAR = 4
@@ -204,34 +204,42 @@ def answering_runs(arm: ArmAnswer) -> tuple[int, int]:
     return sum(all(run) for run in inside), arm.valid
 
 
-def count_words(arm: ArmAnswer) -> str:
-    """Return how many runs say yes of those that can be read; the others apart."""
+def count_words(arm: ArmAnswer, share: str = "") -> str:
+    """Return how many runs say yes of those that can be read, with their share; others apart."""
     unread = arm.void + arm.crashed
     if not arm.n:
         return "not run"
     if not arm.valid:
         return f"none of {arm.n} can be read"
     more = f"; in {unread} more it cannot be read" if unread else ""
-    return f"{of(*answering_runs(arm))}{more}"
+    return f"{of(*answering_runs(arm))}{share}{more}"
 
 
 # --- reasons ------------------------------------------------------------------------------------
 
 
 HANGS = "hangs on our bound"
-"""What is said of an answer that a relaxed bound of ours would change, however far it lies."""
+"""What is said of an answer that a relaxed bound of ours would turn, however far it lies."""
 
-WITH: Mapping[Answer, str] = {
-    Answer.YES: "holds with",
-    Answer.NO: "not with",
-    Answer.OPEN: "open with",
-    Answer.NEAR: f"{HANGS} with",
-    Answer.BLIND: "tells nothing with",
-    Answer.RULED_OUT: "diverges with",
-    Answer.MIXED: "in part with",
-    Answer.UNFINISHED: "unfinished with",
+_ENDS: Mapping[Answer, str] = {
+    Answer.YES: "holds",
+    Answer.NO: "not",
+    Answer.OPEN: "open",
+    Answer.BLIND: "no evidence",
+    Answer.RULED_OUT: "diverges",
+    Answer.MIXED: "in part",
+    Answer.UNFINISHED: "unfinished",
 }
-"""How a claim ends under a value."""
+
+
+def ends_as(arm: ReadingAnswer, *, briefly: bool = False) -> str:
+    """Return how a claim ends under a value or at a coordinate; briefly in a word."""
+    if arm.answer is not Answer.NEAR:
+        return _ENDS[arm.answer]
+    if briefly:
+        return _ENDS[Answer.OPEN]
+    return HANGS if arm.relaxed is Decision.MET else "open at a wider bound"
+
 
 WITHOUT: Mapping[Specificity, str] = {
     Specificity.DIVERGES: "diverges without",
@@ -341,9 +349,10 @@ def _out_of_reach(reason: Reason, context: ClaimText) -> str:
 def _near(reason: Reason, context: ClaimText) -> str:
     estimate = context.estimate_of(reason)
     bound = bound_of(estimate, context.number_of(estimate))
-    passes = context.arm_of(reason).relaxed is Decision.MET
-    leads = "would pass" if passes else "would leave it open"
-    return f"{HANGS}: {stated(reason.bound)} {leads}, and {bound} is asked"
+    arm = context.arm_of(reason)
+    leads = "would pass" if arm.relaxed is Decision.MET else "would leave it open"
+    how = ends_as(arm) if isinstance(arm, ReadingAnswer) else HANGS
+    return f"{how}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
 _VOIDS: Mapping[Void, str] = {
@@ -463,26 +472,27 @@ def _mean_alone(reason: Reason, context: ClaimText) -> str:
     return f"the mean lies inside the margin, but only {of(estimate.holds.count(True), n)} runs do"
 
 
-_AT: Mapping[Answer, str] = {
-    Answer.YES: "holds",
-    Answer.NO: "not",
-    Answer.NEAR: HANGS,
-    Answer.BLIND: "no evidence",
-}
+LEVELS = "{end} at {places}"
+LEVELS_COUNTED = "{end} at {places} ({count})"
+LEVEL_COUNTS = "{count} at {places}"
+"""Forms of coordinates that end alike, the last with their end where k of n does not tell it."""
 
 
-def level_words(
-    context: ClaimText, grades: Sequence[ReadingAnswer], *, counts: bool = False
-) -> str:
-    """Return coordinates by how they end: holds at L = 2 and 3, not at 4 (0 of 10)."""
+def level_words(context: ClaimText, grades: Sequence[ReadingAnswer], form: str = LEVELS) -> str:
+    """Return coordinates by how they end: holds at L = 2 and 3 (15 of 15), not at 4 (0 of 10)."""
     at: dict[str, list[str]] = {}
     for grade in grades:
-        place = "" if grade.at is None else at_words(grade.at)
-        count = f" ({count_words(grade)})" if counts else ""
-        at.setdefault(_AT.get(grade.answer, "open"), []).append(f"{place}{count}")
-    said = ", ".join(f"{word} at {listed(places)}" for word, places in at.items())
-    symbol = context.claim.grade.symbol if context.claim.grade else ""
-    return said.replace(" at ", f" at {symbol} = ", 1)
+        count = count_words(grade)
+        if form is LEVEL_COUNTS and grade.answer not in (Answer.YES, Answer.NO, Answer.OPEN):
+            count = f"{ends_as(grade)}, {count},"
+        said = form.format(end=ends_as(grade), count=count, places="{}")
+        at.setdefault(said, []).append("" if grade.at is None else at_words(grade.at))
+    symbol = f"{context.symbol} = " if context.symbol else ""
+    parts = [
+        said.format(f"{'' if place else symbol}{listed(there)}")
+        for place, (said, there) in enumerate(at.items())
+    ]
+    return ("; " if form is LEVEL_COUNTS else ", ").join(parts)
 
 
 def _indirect(_reason: Reason, context: ClaimText) -> str:
@@ -507,8 +517,7 @@ def _open_with(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
-    answer = arm.answer if isinstance(arm, ReadingAnswer) else Answer.OPEN
-    how = WITH[answer].removesuffix(" with")
+    how = ends_as(arm) if isinstance(arm, ReadingAnswer) else "open"
     where = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
     return f"{how} {where}, {count_words(arm)}"
 
