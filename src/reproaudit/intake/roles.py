@@ -116,7 +116,8 @@ def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, Pla
             raise LogError(run.name, f"{fault} in its rule; expected one value. {way}")
     batch = _batch(request, experiment, stated, run, rule)
     seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
-    diverged = rule.status == "diverged"
+    is_said = "status" in rule.model_fields_set
+    diverged = rule.status == "diverged" if is_said else run.diverged
     return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
 
 

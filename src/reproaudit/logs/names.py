@@ -46,6 +46,12 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
+_STARTED_WITH = re.compile(
+    r"(base_|init(ial)?_|peak_)?(lr|learning_rate)|((per_device_)?train_)?batch_size|weight_decay"
+    r"|momentum|dropout(_rate)?|label_smoothing|hidden_(size|dim|units)|(n|num)_(layers|heads)"
+    r"|warmup_(steps|ratio|epochs)"
+)
+"""Names of numbers that a run is started with, which its logger may write beside its results."""
 STATUS_NAMES = ("status", "state")
 """Columns that say how a run ended."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
@@ -95,6 +101,11 @@ def is_seed_name(name: str) -> bool:
     """Return True if a name is a seed's, be it below those of settings: ``config.seed``."""
     is_setting = SETTING_PREFIXES.match(name) is not None
     return (last_part(name) if is_setting else normal(name)) in SEED_NAMES
+
+
+def is_started_with(name: str) -> bool:
+    """Return True if a number is called as what a run is started with, be it below others."""
+    return _STARTED_WITH.fullmatch(last_part(name)) is not None
 
 
 def is_own(name: str) -> bool:
