@@ -127,7 +127,7 @@ def import_logs(
         scope = replace(scope, batches=(*scope.batches, *others))
         request = Request(audit, tier, scope, mapping)
         with _explaining(unmatched):
-            placed, strays = place_runs(request, finished, _unlogged(request, asked, given))
+            placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)

@@ -15,10 +15,10 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import alike, as_setting
+from reproaudit.logs.configurations import alike, as_setting, seed_ways
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import SEED_IN_NAME, is_own
+from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
 
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
@@ -79,7 +79,15 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
         files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
         listed = some(["/".join(file.parts[-2:]) for file in files])
         return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
+    likely = [
+        column
+        for column in run.columns
+        if SEED_LIKE.search(column)
+        if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
+    ]
     ways = _ways(request, batch.experiment, names, run.name)
+    if likely:
+        ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 

@@ -7,6 +7,7 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,9 +20,16 @@ from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seed_of, stated_settings
+from reproaudit.logs.joining import is_same_course
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
+from reproaudit.logs.names import seed_pattern
+
+_IDLE = "Without anything that is wanted"
+MOST_PARTS = 4
+"""Folders and files of a run's name in which its seed is looked for."""
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]
 """Runs by role, the experiments first, then by seed."""
@@ -42,7 +50,7 @@ class StrayError(LogError):
 
 
 def place_runs(
-    request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError]
+    request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError], asked: Asked
 ) -> tuple[Roles, Sequence[StrayError]]:
     """Give every run that is not ignored its role and seed.
 
@@ -56,28 +64,52 @@ def place_runs(
     strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
+    names = _seeds_in_names(request, runs)
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
         if rule.ignore:
             continue
         try:
-            placed.append(_placed(request, run, rule))
+            placed.append(_placed(request, run, rule, names))
         except StrayError as stray:
             strays.append(stray)
         except LogError as fault:
-            if run.unread:
-                strays.append(StrayError(run.name, fault.text, _unknown(run)))
+            is_idle = not asked.wants_any(run.curves) and any(
+                asked.wants_any(other.curves) for other in runs
+            )
+            if run.unread or is_idle:
+                why = _unknown(run) if run.unread else _IDLE
+                strays.append(StrayError(run.name, fault.text, why))
             else:
                 faults.append(fault)
     if not placed:
         faults += strays
     for batch, role in roles.items():
-        own = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
+        given = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
+        beside = _beside(given, asked)
+        strays += beside.values()
+        own = [placed_run for placed_run in given if placed_run.run.name not in beside]
         faults += pooled(request, batch, own)
         _number(role, own)
     raise_all(faults)
     filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
     return filled, strays
+
+
+def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
+    """Return the files of one role that are no runs beside another of their seed, by name."""
+    first: dict[int | None, PlacedRun] = {}
+    beside: dict[str, StrayError] = {}
+    for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.curves)):
+        run = placed.run
+        other = first.setdefault(placed.seed, placed).run
+        if other is run or placed.seed is None or not asked.wants_any(other.curves):
+            continue
+        if not asked.wants_any(run.curves):
+            beside[run.name] = StrayError(run.name, "", _IDLE)
+        elif run.folder == other.folder and is_same_course(run.curves, other.curves):
+            beside[run.name] = StrayError(run.name, "", "Copies of what lies beside them")
+    return beside
 
 
 def crashed_seeds(
@@ -104,20 +136,36 @@ def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
         role[placed_run.seed or 0] = placed_run
 
 
-def _placed(request: Request, run: LoggedRun, rule: RunRule) -> tuple[Batch, PlacedRun]:
+def _seeds_in_names(request: Request, runs: Sequence[LoggedRun]) -> str | None:
+    """Return the line of a mapping that reads seeds from the runs' names, if these have them."""
+    experiments = {batch.experiment for batch in request.scope.batches}
+    arms = [arm for experiment in experiments for arm in request.arm_names(experiment)]
+    called = [request.mapping.arms.get(arm, arm) for arm in arms]
+    titles = [re.sub(r".*\((.*)\)$", r"\1", run.name).split("/") for run in runs]
+    for depth in range(1, MOST_PARTS + 1):
+        pattern = seed_pattern(["/".join(title[-depth:]) for title in titles], called)
+        if pattern is not None:
+            return f'`names: "{pattern}"`'
+    return None
+
+
+def _placed(
+    request: Request, run: LoggedRun, rule: RunRule, names: str | None = None
+) -> tuple[Batch, PlacedRun]:
     """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
     mapping = request.mapping
     experiment = _experiment(request.scope, run, rule)
-    stated, names = stated_settings(request.audit, experiment, run, mapping)
+    stated, called = stated_settings(request.audit, experiment, run, mapping)
     for name, value in (rule.settings or {}).items():
         if name in stated and not same(stated[name], value):
             fault = f"found {name} = {shown(stated[name])} in its configuration, and {shown(value)}"
             way = f"Mend the rule, or write `configuration: {{{name}: null}}`."
             raise LogError(run.name, f"{fault} in its rule; expected one value. {way}")
     batch = _batch(request, experiment, stated, run, rule)
-    seed = seed_of(run, "seeds" in mapping.number) if rule.seed is None else rule.seed
-    diverged = rule.status == "diverged"
-    return batch, PlacedRun(run, seed, diverged, stated, names, rule.percent)
+    seed = seed_of(run, mapping, names) if rule.seed is None else rule.seed
+    is_said = "status" in rule.model_fields_set
+    diverged = rule.status == "diverged" if is_said else run.diverged
+    return batch, PlacedRun(run, seed, diverged, stated, called, rule.percent)
 
 
 def refuse_unmatched(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -78,6 +78,10 @@ class Asked:
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""
         return _is_among(tag, self.wanted)
+
+    def wants_any(self, tags: Iterable[str]) -> bool:
+        """Return True if a measurement is made of one of these tags."""
+        return any(map(self.wants, tags))
 
     def wants_course(self, tag: str) -> bool:
         """Return True if a series is made of this tag."""

@@ -24,6 +24,7 @@ from reproaudit.logs.names import (
     UNUSED_NAMES,
     is_own,
     is_seed_name,
+    is_started_with,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
@@ -177,7 +178,9 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     asked = source.asked
-    is_known = column in asked.settings
+    is_known = column in asked.settings or (
+        is_started_with(column) and _has_a_row_a_run(table, form)
+    )
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
     if (numbers or clocks) and not is_known:
@@ -199,6 +202,18 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     if tells_apart and (not steps or len(values) * 3 <= len(table.rows)):
         return True
     return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
+
+
+def _has_a_row_a_run(table: Table, form: TableForm) -> bool:
+    """Tell whether no row is a step of a run, so that no number in it follows a schedule."""
+    telling = [*map(form.column, ("seed", "run")), *(c for c in table.columns if _is_text(c, table))]
+    rows = {_at(row, [column for column in telling if column is not None]) for _, row in table.rows}
+    return len(rows) == len(table.rows)
+
+
+def _is_text(column: str, table: Table) -> bool:
+    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    return any(number_of(c) is None and not CLOCK.fullmatch(str(c).strip()) for c in cells)
 
 
 def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:

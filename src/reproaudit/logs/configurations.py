@@ -27,6 +27,8 @@ from reproaudit.logs.opening import (
     read_log_text,
 )
 
+CONFIG_OF_MODEL = "config.json"
+"""What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
     ".hydra/config.yaml",
     "config.yaml",
@@ -47,6 +49,8 @@ Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
 _PARTS = re.compile(r"[A-Za-z_]\w*=[^,=]*(,[A-Za-z_]\w*=[^,=]*)*")
 """Settings that one text joins, as lm-eval's `model_args`: `pretrained=NAME,dtype=float16`."""
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""The place of an object in memory, another one in every run."""
 Stated = tuple[tuple[str, Any], ...]
 """The same in the order of a file, which may state a name twice."""
 
@@ -60,6 +64,8 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
     config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
+    if run.folder / CONFIG_OF_MODEL not in files:
+        files = (*files, *sorted(run.folder.glob(f"checkpoint-*/{CONFIG_OF_MODEL}"))[:1])
     unread = list[str]()
     for file in files:
         place = f"{run.name}, {file.name}"
@@ -69,7 +75,8 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
         if isinstance(known, LogError):
             unread.append(f"its settings are not known: {known}".rstrip("."))
             continue
-        for name, value in known:
+        of_model = file.parent.name.startswith("checkpoint-")
+        for name, value in known if not of_model else [e for e in known if e[0] not in config]:
             if not alike(config.setdefault(name, value), value):
                 fault = f"found {name} = {value!r}, but {stated[name]} has {config[name]!r}"
                 remedy = "Take the file away that does not belong to this run."
@@ -141,9 +148,9 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         nested = any(isinstance(item, dict | list | tuple) for item in value)
         return json.dumps(value, default=str) if nested else tuple(value)
-    if isinstance(value, bool | int | float | str) or value is None:
+    if isinstance(value, bool | int | float) or value is None:
         return value
-    return str(value)  # a date, as YAML reads one
+    return _ADDRESS.sub("", str(value))  # a date, as YAML reads one, is text, too
 
 
 def alike(value: Any, other: Any) -> bool:
@@ -158,11 +165,15 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
+def seed_of(run: LoggedRun, mapping: MappingFile, names: str | None = None) -> int | None:
     """Return a run's seed: a column of its table, its configuration, or its name.
 
-    None, where runs without a seed are to be numbered.
+    That which the mapping names wins. None, where runs without a seed are to be numbered. `names`
+    is the pattern of the runs' names that may have it.
     """
+    is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
+    if is_named and run.seed is not None:
+        return run.seed
     rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
     seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
     for name, value in seeds_in(run.config):
@@ -176,12 +187,12 @@ def seed_of(run: LoggedRun, numbered: bool = False) -> int | None:
     for part in run.parts:
         for matched in SEED_IN_NAME.finditer(part):
             seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
-    if len(seeds) == 1 or (numbered and not seeds):
+    if len(seeds) == 1 or ("seeds" in mapping.number and not seeds):
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         every = [] if run.in_time else seed_ways(run.seed_column)
-        ways = ", ".join(every if run.seed_column and every else [rule, *every])
+        ways = ", ".join(every if run.seed_column and every else [names or rule, *every])
         order = "" if run.in_time else ", or number the runs in their order,"
         text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")

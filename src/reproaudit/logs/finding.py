@@ -274,7 +274,8 @@ class _Finder:
                 name=home.name if above == "." else above,
                 parts=self._asked.parts[:-1] or (home.name,),
             )
-        return self._read(source, read_table, self._name(file))
+        for run in self._read(source, read_table, self._name(file)):
+            yield replace(run, folder=home)
 
     def _source(self, path: Path) -> LogSource:
         below = path.relative_to(self._folder).parts if path != self._root else ()

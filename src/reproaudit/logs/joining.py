@@ -11,7 +11,7 @@ import numpy as np
 
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
-from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
@@ -162,10 +162,21 @@ def _is_run(folder: Path) -> bool:
     )
 
 
+def is_same_course(curves: Curves, other: Curves) -> bool:
+    """Return True if two files hold the same points under the same tags."""
+    return curves.keys() == other.keys() and not any(
+        at.keys() != other[tag].keys() or _differ(at, other[tag], with_steps=True)
+        for tag, at in curves.items()
+    )
+
+
 def _differ(
-    curves: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
+    curves: Mapping[LoggedCoordinates, Curve],
+    other: Mapping[LoggedCoordinates, Curve],
+    with_steps: bool = False,
 ) -> bool:
     return any(
         not np.array_equal(curves[at].values, other[at].values, equal_nan=True)
+        or (with_steps and curves[at].all_steps != other[at].all_steps)
         for at in curves.keys() & other.keys()
     )

@@ -186,6 +186,7 @@ class LoggedRun:
         seed_of: what the seed was read from.
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         failed: True if its logger says that it did not finish: it crashed, or still runs.
+        diverged: True if its logger says so.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         unread: why some of them cannot be read, so that nobody knows what they state.
@@ -209,6 +210,7 @@ class LoggedRun:
     seed_of: str = "its column of seeds"
     not_whole: tuple[str, ...] = ()
     failed: bool = False
+    diverged: bool = False
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     unread: tuple[str, ...] = ()
@@ -252,6 +254,7 @@ class CurveBuilder:
         in_course: whether they follow each other as those of one training do.
         remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
+        diverged: whether its status says so.
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
@@ -266,6 +269,7 @@ class CurveBuilder:
         self.in_course = False
         self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
+        self.diverged = False
 
     def add(
         self,

@@ -6,6 +6,7 @@ Every reader of a format asks here; what a mapping states goes before it.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 
 STEP_NAMES = (
     "step",
@@ -46,6 +47,12 @@ SEED_NAMES = (
     "random_state",
     "seed_everything",
 )
+_STARTED_WITH = re.compile(
+    r"(base_|init(ial)?_|peak_)?(lr|learning_rate)|((per_device_)?train_)?batch_size|weight_decay"
+    r"|momentum|dropout(_rate)?|label_smoothing|hidden_(size|dim|units)|(n|num)_(layers|heads)"
+    r"|warmup_(steps|ratio|epochs)"
+)
+"""Names of numbers that a run is started with, which its logger may write beside its results."""
 STATUS_NAMES = ("status", "state")
 """Columns that say how a run ended."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
@@ -70,9 +77,10 @@ _OWN = re.compile(
     r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
     r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
-    r"($|[._])|^(name|id|uuid)$"
+    r"($|[._])|^(name|id|uuid)$| at 0x[0-9a-f]"
 )
-"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name."""
+"""Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
+object in memory."""
 _LAST_STEP = re.compile(
     r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
     r"|max_iters|(num_)?iterations"
@@ -97,9 +105,34 @@ def is_seed_name(name: str) -> bool:
     return (last_part(name) if is_setting else normal(name)) in SEED_NAMES
 
 
+def is_started_with(name: str) -> bool:
+    """Return True if a number is called as what a run is started with, be it below others."""
+    return _STARTED_WITH.fullmatch(last_part(name)) is not None
+
+
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
+
+
+def seed_pattern(names: Sequence[str], arms: Collection[str]) -> str | None:
+    """Return a pattern of names that differ in one number beside their arms: ``{arm}-{seed}.csv``.
+
+    None if they differ otherwise, or if no number is that of several, as each arm has its own.
+    """
+    for arm in sorted(arms, key=len, reverse=True):
+        named = re.escape(arm).replace("_", "[_-]")
+        pattern = re.compile(rf"(?i)(?<![a-z0-9{{]){named}(?![a-z0-9])")
+        names = [pattern.sub("{arm}", name) for name in names]
+    split = [re.split(r"(\d+)", name) for name in names]
+    columns = [set(cells) for cells in zip(*split, strict=False)]
+    differing = [place for place, cells in enumerate(columns) if len(cells) > 1]
+    alike = {len(parts) for parts in split} == {len(columns)}
+    if not alike or len(differing) != 1 or differing[0] % 2 == 0:
+        return None
+    place = differing[0]
+    is_shared = len(columns[place]) < len(names)
+    return "".join([*split[0][:place], "{seed}", *split[0][place + 1 :]]) if is_shared else None
 
 
 def is_summed(name: str) -> bool:

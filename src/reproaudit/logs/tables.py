@@ -64,6 +64,7 @@ _ENDED = frozenset(
         "done",
         "ok",
         "terminated",
+        "diverged",
     )
 )
 
@@ -158,6 +159,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             config=dict(key.settings),
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
+            diverged=builder.diverged,
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
@@ -203,6 +205,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
+        builders[key].diverged |= state.lower() == "diverged"
         if state.lower() not in _ENDED:
             builders[key].unfinished = (f"its column '{status}' says {state}",)
         if done is not None:

@@ -1,0 +1,189 @@
+"""Files of further producers: what their statuses, settings, seeds and copies say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_producers import ARMS, SERIES, counts, judged, notes, refusal, trainer_folders
+
+
+def text(file: Path, written: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(written, encoding="utf-8")
+    return file
+
+
+def table(file: Path, columns: str, rows: Callable[[str, int, float], str]) -> Path:
+    """Write a table with a row for each run, as `rows` says of its arm, seed and score."""
+    each = [rows(arm, seed, v) for arm, own in ARMS.items() for seed, v in enumerate(own)]
+    return text(file, "\n".join([columns, *each]))
+
+
+# --- what a log says of a run ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["", "nan"])
+def test_a_run_that_its_log_calls_diverged_counts_as_that(tmp_path: Path, number: str) -> None:
+    file = table(
+        tmp_path / "runs.csv",
+        "method,seed,status,score",
+        lambda arm, seed, value: (
+            f"{arm},{seed},diverged,{number}"
+            if (arm, seed) == ("ours", 1)
+            else f"{arm},{seed},finished,{value}"
+        ),
+    )
+    assert counts(judged(tmp_path, [file])) == (3, 5)
+
+
+@pytest.mark.parametrize("columns", ["method,seed,{},score", "method,Name,State,seed,{},score"])
+@pytest.mark.parametrize("name", ["lr", "weight_decay", "batch_size"])
+def test_a_number_that_a_run_was_started_with_is_a_setting(
+    tmp_path: Path, columns: str, name: str
+) -> None:
+    named = "Name" in columns
+    file = table(
+        tmp_path / "runs.csv",
+        columns.format(name),
+        lambda arm, seed, value: ",".join(
+            [arm, *([f"{arm}-{seed}", "finished"] if named else []), str(seed)]
+            + ["0.1" if (arm, seed) == ("baseline", 2) else "0.001", str(value)]
+        ),
+    )
+    told = refusal(tmp_path, [file])
+    assert f"found {name} = 0.1, where" in told or f"found {name} = '0.1'" in told
+    assert counts(judged(tmp_path, [file], f"vary: [{name}]")) == (4, 5)
+
+
+@pytest.mark.parametrize("counted", ["step", "2024-05-01 10:00:0"])
+def test_a_schedule_is_no_setting(tmp_path: Path, counted: str) -> None:
+    column, written = ("step", "") if counted == "step" else ("date", counted)
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [f"{written}{step},{0.1 / (1 + step // 5)},{value}" for step in range(9)]
+            header = f"{column},lr,score"
+            text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join([header, *rows]))
+    made = judged(tmp_path, [tmp_path / "logs"], "number: [steps]", form=SERIES)
+    assert counts(made) == (4, 5)
+
+
+def test_addresses_in_memory_are_no_settings(tmp_path: Path) -> None:
+    """As Spinning Up dumps its logger and its functions."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"{arm}_s{seed}"
+            text(home / "progress.txt", f"Epoch\tscore\n1\t{value / 2}\n2\t{value}\n")
+            logger = {f"<utils.EpochLogger object at 0x7f0{seed}>": {"first_row": True}}
+            config = {"env_fn": f"<function f at 0x7f{seed}>", "logger": logger, "seed": seed}
+            text(home / "config.json", json.dumps(config))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], form=SERIES)) == (4, 5)
+
+
+# --- seeds ----------------------------------------------------------------------------------------
+
+
+def test_a_column_of_seeds_that_the_mapping_names_wins(tmp_path: Path) -> None:
+    """As lm-eval writes the seed of its examples beside others."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            tree = {"score": value, "model": arm, "config": {"random_seed": 0, "shots": seed}}
+            text(tmp_path / "logs" / arm / f"results_{seed}.json", json.dumps(tree))
+    logs = tmp_path / "logs"
+    assert counts(judged(tmp_path, [logs], "columns: {seed: config.shots}")) == (4, 5)
+    line = "{names: 'results_{seed}.json', vary: [config.shots]}"
+    assert counts(judged(tmp_path, [logs], line)) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("{arm}/CartPole-v1_{seed}/0.monitor.csv", "CartPole-v1_{seed}/0.monitor.csv"),
+        ("{arm}/run_{seed}/results.csv", "run_{seed}/results.csv"),
+        ("{arm}-{seed}.csv", "{arm}-{seed}.csv"),
+    ],
+)
+def test_the_number_in_names_that_differs_is_offered_as_the_seed(
+    tmp_path: Path, name: str, line: str
+) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values, start=1):
+            file = tmp_path / "logs" / name.format(arm=arm, seed=seed)
+            text(file, f"r,score\n3,{value}\n")
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert f'`names: "{line}"`' in told
+    made = judged(tmp_path, [tmp_path / "logs"], f'names: "{line}"')
+    assert counts(made) == (4, 5)
+    assert "seeds 1, 2, 3, 4, 5" in notes(made)
+
+
+def test_numbers_in_names_of_which_several_differ_are_offered_as_none(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            file = tmp_path / "logs" / f"{arm}_{seed}_{7 - seed}.csv"
+            text(file, f"r,score\n3,{value}\n")
+    assert "`names: " not in refusal(tmp_path, [tmp_path / "logs"])
+
+
+# --- Hugging Face ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_a_run_that_was_cut_has_the_configuration_of_its_checkpoint(
+    tmp_path: Path, saved: bool
+) -> None:
+    for home in trainer_folders(tmp_path / "logs"):
+        model = (home / "config.json").read_text()
+        text(home / "checkpoint-10" / "config.json", model)
+        if not saved:
+            (home / "config.json").unlink()
+    cut = tmp_path / "logs" / "baseline-seed4"
+    for name in ("trainer_state.json", "all_results.json", "eval_results.json", "config.json"):
+        (cut / name).unlink(missing_ok=True)
+    told = notes(judged(tmp_path, [tmp_path / "logs"], form=SERIES))
+    assert "its Trainer stopped at step 10 of 20" in told
+
+
+# --- files beside the runs ------------------------------------------------------------------------
+
+
+def evaluated(logs: Path) -> Path:
+    """Write what lm-eval leaves: the results, and beside them what was made of each example."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            tree = {"score": value, "model": arm, "config": {"random_seed": 0, "shot_seed": seed}}
+            text(logs / str(seed) / arm / f"results_2024-05-0{seed + 1}.json", json.dumps(tree))
+            rows = [json.dumps({"doc_id": n, "exact": n % 2}) for n in range(3)]
+            text(logs / str(seed) / arm / f"samples_2024-05-0{seed + 1}.jsonl", "\n".join(rows))
+    return logs
+
+
+def test_tables_with_nothing_wanted_beside_the_runs_are_named(tmp_path: Path) -> None:
+    logs = evaluated(tmp_path / "logs")
+    told = refusal(tmp_path, [logs])
+    assert "samples" not in told
+    assert "`columns: {seed: config.shot_seed}`" in told
+    made = judged(tmp_path, [logs], "columns: {seed: config.shot_seed}")
+    assert counts(made) == (4, 5)
+    assert "Without anything that is wanted: baseline/samples_2024-05-01.jsonl" in notes(made)
+
+
+@pytest.mark.parametrize("other", [None, 0.3])
+def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
+    tmp_path: Path, other: float | None
+) -> None:
+    """As MMEngine writes its scalars under two names."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"{arm}_seed{seed}" / "vis_data"
+            for name, last in (("20240101.json", value), ("scalars.json", other or value)):
+                rows = [json.dumps({"step": n, "score": last, "loss": n}) for n in range(3)]
+                text(home / name, "\n".join(rows))
+    if other:
+        assert "a second time" in refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
+        return
+    made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
+    assert counts(made) == (4, 5)
+    assert "Copies of what lies beside them: vis_data/scalars.json" in notes(made)
