@@ -12,6 +12,7 @@ from samples import told_in_one_line
 
 from reproaudit.logs.configurations import configured, seed_of
 from reproaudit.logs.logged import LogError, LoggedRun
+from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.opening import parse_yaml
 
 
@@ -138,7 +139,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     ],
 )
 def test_where_a_seed_is_found(parts: tuple[str, ...], config: dict[str, Any], seed: int) -> None:
-    assert seed_of(a_run(Path(), *parts, config=config)) == seed
+    assert seed_of(a_run(Path(), *parts, config=config), MappingFile()) == seed
 
 
 @pytest.mark.parametrize(
@@ -159,6 +160,6 @@ def test_a_seed_that_cannot_be_told_is_asked_for(
     parts: tuple[str, ...], config: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(LogError) as refused:
-        seed_of(a_run(Path(), *parts, config=config))
+        seed_of(a_run(Path(), *parts, config=config), MappingFile())
     assert said in str(refused.value)
     assert 'runs: [{match: "run", seed: 0}]' in str(refused.value)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_producers import ARMS, SERIES, counts, judged, notes, refusal, trainer_folders
+
+from reproaudit.errors import AuditError
 
 
 def text(file: Path, written: str) -> Path:
@@ -49,8 +53,13 @@ def test_a_number_that_a_run_was_started_with_is_a_setting(
         tmp_path / "runs.csv",
         columns.format(name),
         lambda arm, seed, value: ",".join(
-            [arm, *([f"{arm}-{seed}", "finished"] if named else []), str(seed)]
-            + ["0.1" if (arm, seed) == ("baseline", 2) else "0.001", str(value)]
+            [
+                arm,
+                *([f"{arm}-{seed}", "finished"] if named else []),
+                str(seed),
+                "0.1" if (arm, seed) == ("baseline", 2) else "0.001",
+                str(value),
+            ]
         ),
     )
     told = refusal(tmp_path, [file])
@@ -187,3 +196,76 @@ def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
     assert "Copies of what lies beside them: vis_data/scalars.json" in notes(made)
+
+
+# --- lines that are offered -----------------------------------------------------------------------
+
+
+def offered(told: str) -> str:
+    """Return the lines of mapping that a refusal offers, and that can be pasted as they are."""
+    lines = re.findall(r"`([a-z_]+: [^`]*)`", told)
+    return "\n".join(line for line in lines if not re.search("…|NAME|TAG", line)) or "{}"
+
+
+@pytest.mark.parametrize("named", ["score", "val/score", "eval.score"])
+def test_the_last_value_of_a_series_is_offered_at_once(tmp_path: Path, named: str) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [
+                json.dumps({"step": n, named: value * n, f"{named}__MAX": 9}) for n in range(1, 4)
+            ]
+            text(tmp_path / "logs" / f"{arm}_seed{seed}.jsonl", "\n".join(rows))
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 5)
+    assert lines == f'mapping: {{score: {{expression: last(v), let: {{v: "{named}"}}}}}}'
+
+
+def keys_of_runs() -> Any:
+    return {
+        f"{arm}_seed{seed}": {"score": v, "loss": 1 - v}
+        for arm, own in ARMS.items()
+        for seed, v in enumerate(own)
+    }
+
+
+def seeds_beside_lists() -> Any:
+    own = {arm: {"score": {"per_seed": own, "mean": 0.6, "std": 0.1}} for arm, own in ARMS.items()}
+    return {"seeds": [3, 5, 7, 9, 11], "results": own}
+
+
+def other_name() -> Any:
+    return {
+        "tasks": {
+            arm: {str(seed): {"exact_score": v, "loss": 2} for seed, v in enumerate(own)}
+            for arm, own in ARMS.items()
+        }
+    }
+
+
+@pytest.mark.parametrize("form", [keys_of_runs, seeds_beside_lists, other_name])
+def test_keys_of_arms_and_seeds_are_read_or_offered(tmp_path: Path, form: Any) -> None:
+    file = text(tmp_path / "results.json", json.dumps(form()))
+    try:
+        made = judged(tmp_path, [file])
+    except AuditError as error:
+        made = judged(tmp_path, [file], offered(str(error)))
+    assert counts(made) == (4, 5)
+    assert ("seeds 3, 5, 7, 9, 11" in notes(made)) == (form is seeds_beside_lists)
+
+
+@pytest.mark.parametrize(
+    "column", ["split{}_test_score", "score_seed{}", "seed_{}", "fold{}.score"]
+)
+@pytest.mark.parametrize("means", [True, False])
+def test_columns_that_name_their_seed_are_runs(tmp_path: Path, column: str, means: bool) -> None:
+    header = ["method", *(column.format(seed) for seed in range(5))]
+    rows = [[arm, *map(str, own)] for arm, own in ARMS.items()]
+    if means:
+        header += ["mean_test_score", "std_test_score"]
+        rows = [[*row, "0.7", "0.1"] for row in rows]
+    file = text(tmp_path / "cv.csv", "\n".join(map(",".join, [header, *rows])))
+    if column.startswith("split"):
+        told = refusal(tmp_path, [file])
+        assert counts(judged(tmp_path, [file], offered(told))) == (4, 5)
+    else:
+        assert counts(judged(tmp_path, [file])) == (4, 5)

@@ -571,7 +571,10 @@ def test_tags_that_no_measurement_is_called_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tags", "way"),
     [
-        (("Loss/eval", "Accuracy"), '{accuracy: "Accuracy", loss: "Loss/eval"}'),
+        (
+            ("Loss/eval", "Accuracy"),
+            '{accuracy: {expression: last(v), let: {v: "Accuracy"}}, loss: "Loss/eval"}',
+        ),
         (("train.loss", "val.loss"), "{loss: TAG}"),
         (("a", "b"), "{loss: TAG}"),
     ],

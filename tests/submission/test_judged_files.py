@@ -786,7 +786,8 @@ def test_files_are_explained_without_a_refusal(tmp_path: Path) -> None:
     (tmp_path / "broken.csv").write_text("seed,acc\n1")
     lines = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "log.csv"], None)
     assert any("score (measurement)" in line for line in lines)
-    assert any("not used: lr, score" in line for line in lines)
+    assert any("lr (setting)" in line for line in lines)
+    assert any("not used: score" in line for line in lines)
     (line,) = explained_logs(load_audit(tmp_path / "tree.yaml"), [tmp_path / "broken.csv"], None)
     assert "found 1 cells; expected 2" in line
 

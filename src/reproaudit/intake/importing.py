@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,8 +58,8 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, mapping_of
-from reproaudit.logs.spread import labels_by_arm
+from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
+from reproaudit.logs.names import SEED_COUNTS, last_part, normal, with_places
 from reproaudit.records import Origin
 
 MOST_RULES = 4
@@ -561,19 +562,26 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
     wanted = {name for each in request.scope.measurements.values() for name in each}
     there = {tag for run in runs for tag in run.curves}
-    tags = sorted(there, key=lambda tag: (-_kinship(tag, wanted), tag))
-    if any(map(asked.wants, tags)) or wanted & request.mapping.mapping.keys():
+    if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    of_arms = {label.name for tag in tags for label in labels_by_arm(tag, asked)}
+    placed = {with_places(tag, asked.arms) for tag in there}
+    tags = sorted(placed, key=lambda tag: (-_kinship(tag, wanted), tag))
+    of_arms = any("{arm}" in tag for tag in tags)
+    steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
+    courses = {with_places(tag, asked.arms) for tag in steps}
     fitting = {
-        name: [tag for tag in of_arms if _kin(name, tag)]
+        name: [tag for tag in tags if _words(name) in (_words(tag), _words(last_part(tag)))]
         or [tag for tag in tags if _words(name) <= _words(tag)]
-        or [tag for tag in tags if len(wanted) == 1 and _kin(name, tag)]
-        for name in wanted
+        or [tag for tag in tags if (of_arms or len(wanted) == 1) and _kin(name, tag)]
+        for name in sorted(wanted)
     }
-    sure = {name: f'"{fits[0]}"' for name, fits in sorted(fitting.items()) if len(fits) == 1}
+    sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
     in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
-    way = ", ".join(f"{name}: {tag}" for name, tag in (sure or {in_order[0]: "TAG"}).items())
+    lines = {
+        name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
+        for name, tag in sure.items()
+    }
+    way = ", ".join(f"{name}: {tag}" for name, tag in (lines or {in_order[0]: "TAG"}).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
@@ -584,7 +592,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
             f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"
         )
         return [LogError(runs[0].name, f"{text}. Write in a mapping `arms: {{{named}}}`.")]
-    return [LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")]
+    fault = LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")
+    counted = any(normal(column) in SEED_COUNTS for run in runs for column in run.columns)
+    if any("{seed}" in tag or (counted and "{" in tag) for tag in sure.values()):
+        raise fault  # this line tells the seeds, too
+    return [fault]
 
 
 def _kinship(name: str, others: Iterable[str]) -> int:
@@ -666,11 +678,11 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
             if curve.all_steps and not role.runs[seed].diverged
         ]
         if ends and min(ends) < AS_FAR * max(ends):
-            tag = mapping.quantity(name).tag or "TAG"
+            last = last_of(mapping.quantity(name).tag or "TAG")
             yield (
                 f"Series of '{name}' end at steps {min(ends)} to {max(ends)}. To compare their "
                 f"last values, write `{name}: {{once: []}}` under the audit's `measurements`, and "
-                f'`mapping: {{{name}: {{expression: last(v), let: {{v: "{tag}"}}}}}}` in a mapping.'
+                f"`mapping: {{{name}: {last}}}` in a mapping."
             )
 
 

@@ -24,7 +24,7 @@ from reproaudit.logs.logged import (
     coordinates_of,
     number_of,
 )
-from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
+from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
 from reproaudit.logs.names import is_length
 from reproaudit.records import Measurements, Series
 
@@ -93,7 +93,8 @@ def measure(
         for (tag, _), own in reader.read.items()
         for gap in _gaps_in(own, config, run.step)
     ]
-    made = _stacked(values, declaration, tuple(map(len, coordinates)), place)
+    way = f"`mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}`"
+    made = _stacked(values, declaration, tuple(map(len, coordinates)), place, way)
     courses = [made, *(reader.read.values() if quantity.is_of_end else ())]
     return Measured(
         made,
@@ -245,17 +246,23 @@ def end_beside(series: Iterable[Sequence[int] | NDArray[np.int64]], length: floa
 
 
 def _stacked(
-    curves: Sequence[Curve | None], declaration: Declaration, shape: tuple[int, ...], place: str
+    curves: Sequence[Curve | None],
+    declaration: Declaration,
+    shape: tuple[int, ...],
+    place: str,
+    way: str,
 ) -> Curve:
-    """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes)."""
+    """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes).
+
+    `way` is the line of a mapping that makes one number of a series.
+    """
     observed = [curve for curve in curves if curve is not None]
     first = observed[0]
     if declaration.kind is not MeasurementKind.SERIES:
         longest = max(curve.values.size for curve in observed)
         if longest > 1:
-            text = f"found {longest} steps; expected one number, as it is no series. Say which with"
-            ways = "last(…), first(…), mean(…), max(…) or min(…)"
-            raise MisfitError(place, f"{text} an expression: {ways}.")
+            text = f"found {longest} steps; expected one number, as it is no series. Say which, as"
+            raise MisfitError(place, f"{text} by {way}, or with first, mean, max or min.")
         first = replace(first, steps=None, values=first.values.reshape(()))
     elif first.steps is None:
         text = "found a single number without a step; expected a series over steps. If the number"

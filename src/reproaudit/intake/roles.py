@@ -22,7 +22,7 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seed_of, stated_settings
-from reproaudit.logs.joining import is_same_course
+from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import seed_pattern
@@ -107,7 +107,7 @@ def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
             continue
         if not asked.wants_any(run.curves):
             beside[run.name] = StrayError(run.name, "", _IDLE)
-        elif run.folder == other.folder and is_same_course(run.curves, other.curves):
+        elif is_copy(run, other):
             beside[run.name] = StrayError(run.name, "", "Copies of what lies beside them")
     return beside
 

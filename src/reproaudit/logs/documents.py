@@ -37,7 +37,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
-from reproaudit.logs.spread import label_by_arm, label_by_pattern
+from reproaudit.logs.spread import label_by_name, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
@@ -206,7 +206,7 @@ def _listed(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
 def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
     """Tell whether something wanted is in rows."""
     names = {name for above, row in rows for name in _names_in(above, row)}
-    wanted = any(asked.wants(name) or label_by_arm(name, asked) for name in names)
+    wanted = any(asked.wants(name) or label_by_name(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
     )

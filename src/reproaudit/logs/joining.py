@@ -11,7 +11,7 @@ import numpy as np
 
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
-from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
+from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
@@ -162,21 +162,21 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_same_course(curves: Curves, other: Curves) -> bool:
-    """Return True if two files hold the same points under the same tags."""
-    return curves.keys() == other.keys() and not any(
-        at.keys() != other[tag].keys() or _differ(at, other[tag], with_steps=True)
-        for tag, at in curves.items()
+def is_copy(run: LoggedRun, other: LoggedRun) -> bool:
+    """Return True if two files of one folder hold the same points under the same tags."""
+    apart = run.files != other.files and run.folder == other.folder and run.config == other.config
+    return (apart and run.curves.keys() == other.curves.keys()) and all(
+        at.keys() == other.curves[tag].keys()
+        and all(at[place].all_steps == other.curves[tag][place].all_steps for place in at)
+        and not _differ(at, other.curves[tag])
+        for tag, at in run.curves.items()
     )
 
 
 def _differ(
-    curves: Mapping[LoggedCoordinates, Curve],
-    other: Mapping[LoggedCoordinates, Curve],
-    with_steps: bool = False,
+    curves: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
 ) -> bool:
     return any(
         not np.array_equal(curves[at].values, other[at].values, equal_nan=True)
-        or (with_steps and curves[at].all_steps != other[at].all_steps)
         for at in curves.keys() & other.keys()
     )

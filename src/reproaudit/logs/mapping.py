@@ -105,6 +105,11 @@ class LoggedQuantity(StrictModel):
         return ", where ".join(filter(None, [self.formula, where]))
 
 
+def last_of(tag: str) -> str:
+    """Return how a mapping says that the last value of a series is meant."""
+    return f'{{expression: last(v), let: {{v: "{tag}"}}}}'
+
+
 class RunRule(StrictModel):
     """A rule for the runs whose names match: their experiment, control and seed."""
 

@@ -115,16 +115,33 @@ def is_own(name: str) -> bool:
     return _OWN.search(normal(name)) is not None
 
 
+def with_arm_place(name: str, arms: Collection[str]) -> str:
+    """Return a name with ``{arm}`` in the place of an arm's."""
+    for arm in sorted(arms, key=len, reverse=True):
+        named = re.escape(arm).replace("_", "[_-]")
+        placed = re.sub(rf"(?i)(?<![a-z0-9]){named}(?![a-z0-9])", "{arm}", name, count=1)
+        if placed != name:
+            return placed
+    return name
+
+
+def with_places(tag: str, arms: Collection[str]) -> str:
+    """Return a tag with ``{arm}`` and ``{seed}`` in the places of an arm and of a seed.
+
+    Beside an arm every number that stands alone is taken for a seed.
+    """
+    placed = with_arm_place(tag, arms)
+    named = "(?:seed|split|fold)[_=-]?" + ("|" if placed != tag else "")
+    numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
+    return numbered if count == 1 else placed
+
+
 def seed_pattern(names: Sequence[str], arms: Collection[str]) -> str | None:
     """Return a pattern of names that differ in one number beside their arms: ``{arm}-{seed}.csv``.
 
     None if they differ otherwise, or if no number is that of several, as each arm has its own.
     """
-    for arm in sorted(arms, key=len, reverse=True):
-        named = re.escape(arm).replace("_", "[_-]")
-        pattern = re.compile(rf"(?i)(?<![a-z0-9{{]){named}(?![a-z0-9])")
-        names = [pattern.sub("{arm}", name) for name in names]
-    split = [re.split(r"(\d+)", name) for name in names]
+    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in names]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     differing = [place for place, cells in enumerate(columns) if len(cells) > 1]
     alike = {len(parts) for parts in split} == {len(columns)}

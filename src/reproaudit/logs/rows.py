@@ -283,9 +283,12 @@ def aggregated(table: Table, apart: str | None, whole: bool = False) -> str | No
     if apart is not None or whole:
         return None
     means = {m[1] + m[3]: column for column in table.columns if (m := _MEAN.fullmatch(column))}
+    lists = {name for _, row in table.rows for name, cell in row.items() if isinstance(cell, list)}
     for column in table.columns:
         matched = _DEVIATION.fullmatch(column)
-        if matched and (mean := means.get(matched.group(1) + matched.group(3))):
+        if matched is None or matched.group(1) in lists:
+            continue
+        if mean := means.get(matched.group(1) + matched.group(3)):
             return f"found means and deviations ('{mean}', '{column}'); {wanted}"
     return None
 

@@ -15,12 +15,15 @@ from typing import Any, NamedTuple
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of
-from reproaudit.logs.names import LISTED, SEED_COUNTS, STATUS_NAMES, normal
+from reproaudit.logs.names import LISTED, SEED_COUNTS, STATUS_NAMES, is_seed_name, normal
 from reproaudit.logs.rows import Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
 _JOINTS = r"[./_ :|-]"
+
+
+_SEED = re.compile(rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_=-]?(\d{{1,10}})(?=$|{_JOINTS})")
 
 
 class RunLabel(NamedTuple):
@@ -93,15 +96,25 @@ def _same(known: str, written: str) -> bool:
     return known.lower().replace("-", "_") == written.strip().lower().replace("-", "_")
 
 
-def label_by_arm(column: str, asked: Asked) -> RunLabel | None:
-    """Return what a column with an arm's name in it holds; None if that is nothing wanted."""
-    for label in labels_by_arm(column, asked):
+def label_by_name(column: str, asked: Asked) -> RunLabel | None:
+    """Return what a column with an arm or a seed in its name holds; None if nothing wanted."""
+    seeds = [*_SEED.finditer(column)]
+    rest = column
+    counts = {}
+    labels: list[RunLabel] = []
+    if len(seeds) == 1:
+        before, after = column[: seeds[0].start()], column[seeds[0].end() :]
+        rest = f"{before[:-1]}{after}" if before else after[1:]
+        counts = {"seed": int(seeds[0].group(1))}
+        labels = [RunLabel(rest or asked.only or "", counts, {})]
+    labels += [label._replace(counts=counts) for label in _labels_by_arm(rest, asked)]
+    for label in labels:
         if asked.wants(label.name) or normal(label.name) in (*SEED_COUNTS, *STATUS_NAMES):
             return label
     return None
 
 
-def labels_by_arm(column: str, asked: Asked) -> Iterator[RunLabel]:
+def _labels_by_arm(column: str, asked: Asked) -> Iterator[RunLabel]:
     """Yield what a column may hold of each arm whose name is in its own."""
     for arm, settings in asked.arms.items():
         named = re.escape(arm).replace("_", "[_-]")
@@ -121,12 +134,14 @@ def spread(table: Table, asked: Asked) -> Table:
     """Return a table in which columns that tell runs apart have become rows."""
     labels: dict[str, RunLabel] = {}
     table = _with_lists_named(table, asked)
+    seeded = any(map(is_seed_name, table.columns))
     for column in table.columns:
         by_pattern = (label_by_pattern(pattern, column, asked) for pattern in asked.patterns)
         named = next((label for label in by_pattern if label is not None), None)
-        if named is None and not asked.wants(column):
-            named = label_by_arm(column, asked)
-        if named is not None:
+        by_name = named is None and not asked.wants(column)
+        if by_name:
+            named = label_by_name(column, asked)
+        if named is not None and not (by_name and seeded and named.counts):
             labels[column] = named
     if not labels:
         return table
