@@ -310,12 +310,13 @@ class Panel:
             if arm.varied is None:
                 continue
             reading = panel.reading(arm)
+            fields = dict(reading)
             if reading.answer is not Answer.RULED_OUT and _too_early(own, reading):
-                reading = reading.model_copy(update={"answer": Answer.UNFINISHED, "by": ""})
+                fields |= {"answer": Answer.UNFINISHED, "by": ""}
             name, value = arm.varied
             answers.append(
                 AlternativeAnswer(
-                    **dict(reading),
+                    **fields,
                     tier=tier,
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,

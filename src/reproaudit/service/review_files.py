@@ -10,14 +10,14 @@ import difflib
 import os
 from collections.abc import Callable, Iterable
 from datetime import date
-from enum import StrEnum
 from pathlib import Path
 
 import yaml
 
 from reproaudit.audit.catalog import Entry, is_installed
-from reproaudit.audit.document import read_file, read_plain
+from reproaudit.audit.document import read_file
 from reproaudit.audit.faults import Faults
+from reproaudit.audit.layout import Dumper
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
@@ -120,24 +120,8 @@ def written(reviews: Reviews) -> str:
     """Return the YAML of a review file, in a fixed order."""
     data = reviews.model_dump(exclude_none=True, exclude_defaults=True)
     data = {"schema_version": reviews.schema_version, **{k: v for k, v in data.items() if v}}
-    text = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
     return HEAD + text
-
-
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
-        return True
-
-
-def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Text in quotes where an audit's file would read something else, as it does of 0E0."""
-    style = None if read_plain(text) == (text, "") else "'"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-
-_Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_list(data))
-_Dumper.add_multi_representer(StrEnum, lambda dumper, data: dumper.represent_str(data.value))
 
 
 def review_audit(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from reproaudit.audit.layout import written
 from reproaudit.audit.model import (
     Audit,
     Claim,
@@ -25,7 +26,6 @@ from reproaudit.audit.model import (
 )
 from reproaudit.audit.short.conditions import OF_ARM
 from reproaudit.audit.short.fields import ANSWER, NOT_AUDITED, PASSAGE, READ, REPORTED, STAGE
-from reproaudit.audit.short.layout import written
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
 from reproaudit.cell import value_text
 from reproaudit.declarations import Axis, Declaration, MeasurementKind, Quantity, StrictModel
@@ -79,7 +79,7 @@ class _Upgrade:
             "runs": _stated(audit.runs) or None,
             "method": audit.method,
             "files": audit.files,
-            "card_read": str(self.card_read) if self.card_read is not None else None,
+            "card_read": self.card_read,
             "variables": {one.name.value: self._variable(one) for one in audit.variables},
             "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},
             "settings": _groups(audit.settings) or None,
@@ -95,9 +95,7 @@ class _Upgrade:
             "findings": {
                 finding.id.removeprefix(self.slug): {
                     "kind": finding.kind,
-                    "as_of": None
-                    if finding.as_of in (None, self.card_read)
-                    else str(finding.as_of),
+                    "as_of": None if finding.as_of == self.card_read else finding.as_of,
                     "settings": list(finding.settings) or None,
                     "changes": [one.removeprefix(self.slug) for one in finding.changes] or None,
                     "says": finding.statement,
@@ -113,7 +111,7 @@ class _Upgrade:
         own = card is not None and first.locator == f"card, row {variable.name.value}"
         return {
             "card": card.result if card is not None else None,
-            "card_read": str(card.as_of) if card and card.as_of != self.card_read else None,
+            "card_read": card.as_of if card and card.as_of != self.card_read else None,
             "says": first.statement,
             "at": None if own else first.locator,
             "also": [_named(one, PASSAGE) for one in more] or None,
