@@ -360,7 +360,8 @@ def test_levels_that_decide_otherwise_keep_their_counts_however_short_the_line()
 
 
 @pytest.mark.parametrize(
-    ("level", "how"), [(0.15, "hangs on our bound"), (0.3, "not"), (None, "open under a wider bound")]
+    ("level", "how"),
+    [(0.15, "hangs on our bound"), (0.3, "not"), (None, "open under a wider bound")],
 )
 def test_only_what_another_bound_turns_hangs_on_it(level: float | None, how: str) -> None:
     ours = {**aligns(0.1), "from": "ours", "why": "So."}

@@ -211,7 +211,9 @@ _MARKS = {
     Answer.RULED_OUT: "⊘",
     Answer.UNFINISHED: "–",
 }
-GRID_MARKS = "✓ yes, ✗ no, ± hangs on our bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+GRID_MARKS = (
+    "✓ yes, ✗ no, ± yes or open under a wider bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+)
 """What the marks of the grid mean."""
 
 
