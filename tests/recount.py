@@ -445,7 +445,8 @@ class Sheet:
         role: str,
     ) -> Tally:
         grade = claim.grade
-        called = at if isinstance(at, str) else value_text(at)  # a coordinate is no setting's value
+        # a coordinate is no setting's value
+        called = at.replace("_", " ") if isinstance(at, str) else value_text(at)
         symbol = "" if grade is None or at is None else f"{grade.symbol} = {called}"
         blind = self._is_blind(claim, planned, at)
         words = tuple(self._words(claim, planned))

@@ -60,9 +60,7 @@ COUNTED = re.compile(
     r"|none of \d+ can be read)(?: each)?(?: \((?P<numbers>[^()]*)\))?"
 )
 """A count of runs, and the numbers after it."""
-MISSED = re.compile(r"(\d+) (further|stricter) checks? not met")
-LEFT = re.compile(r" \((?:and with )?\d+ (?:more stated|as expected|cannot be read)[^()]*\)")
-"""How many rows a brief page leaves out, and how they ended."""
+MISSED = re.compile(r"but (a|\d+) (further|stricter) checks? in")
 
 
 def faults(sheet: Sheet, html: str, markdown: str, terminal: Sequence[str]) -> list[str]:
@@ -86,7 +84,6 @@ def faults(sheet: Sheet, html: str, markdown: str, terminal: Sequence[str]) -> l
             found.append(f"Markdown, {name}: the claim is absent")
             continue
         found += _of_bullets(sheet, name, claims[name])
-        found += _of_left(sheet, name, article, claims[name])
         printed = [item.partition(": ")[2] for item in items if item.startswith(f"{name}: ")]
         found += _of_unmet_counts(sheet, name, printed)
     return found
@@ -215,7 +212,7 @@ def _html_sentences(article: Node) -> list[str]:
 
 
 def _of_sentences(sheet: Sheet, name: str, page: str, texts: Sequence[str]) -> Iterator[str]:
-    for text in (LEFT.sub("", text) for text in texts):
+    for text in texts:
         for fault in (*sheet.explained(name, text), *_of_words(text)):
             yield f"{page}, {name}: '{fault}' is unexplained in: {text[:120]}"
 
@@ -236,40 +233,11 @@ def _of_bullets(sheet: Sheet, name: str, section: str) -> Iterator[str]:
     points = bullets(section)
     yield from _of_sentences(sheet, name, "Markdown", section.replace("**", "").splitlines())
     for point in points:
-        for said in COUNTED.finditer(LEFT.sub("", point.replace("**", ""))):
+        for said in COUNTED.finditer(point.replace("**", "")):
             if not _is_said(sheet, name, said["count"], said["numbers"] or ""):
                 yield f"Markdown, {name}: {said[0]} is no row of it"
     bold = [" ".join(re.findall(r"\*\*(.*?)\*\*", point)) for point in points]
     yield from _of_unmet(sheet, name, "Markdown", bold)
-
-
-def _of_left(sheet: Sheet, name: str, article: Node, section: str) -> Iterator[str]:
-    """The counts of rows that Markdown leaves out, against those of the table in HTML."""
-    rows = [*claim_rows(article)]
-    heads = [head.own_text for head in article.all("th", scope="rowgroup")]
-    whys = {f" ({tally.limit.why})" for tally in sheet.tallies[name] if tally.limit}
-    for why in whys:
-        heads = [head.removesuffix(why) for head in heads]
-    for point in bullets(section.replace("**", "")):
-        for left in LEFT.finditer(point):
-            before = point[: left.start()]
-            latest = max(before.rfind(head) for head in heads)
-            groups = [place for place, head in enumerate(heads) if before.rfind(head) == latest]
-            here = before[max(latest, 0) :]
-            if not any(_is_left(left[0], here, rows, place) for place in groups):
-                yield f"Markdown, {name}: {left[0]} is not what its table has: {here}"
-
-
-def _is_left(left: str, printed: str, rows: Sequence[TableRow], place: int) -> bool:
-    """Whether the rows of a condition are those that are printed and those that are left out."""
-    own = [row for row in rows if row.place == place and row.own]
-    others = [row for row in rows if row.place == place and not row.own]
-    said = sum(printed.count(f"{row.arm}, {row.count}") > 0 for row in others)
-    counted = [int(k) for k in re.findall(r"(\d+) (?:as expected|cannot be read)", left)]
-    arms = {re.sub(r", [^,]* = [^,]*$", "", row.arm) for row in own}
-    values = [int(k) for k in re.findall(r"(\d+) more stated", left)]
-    fits = sum(counted) == len(others) - said or not counted
-    return fits and all(0 < k < len(arms) for k in values)
 
 
 def _is_said(sheet: Sheet, name: str, count: str, numbers: str) -> bool:
@@ -440,7 +408,7 @@ def _of_coordinates(sheet: Sheet, name: str, text: str) -> Iterator[str]:
     else:
         otherwise = [*grades] if len({grade.answer for grade in grades}) > 1 else []
     for grade in otherwise:
-        at = grade.at if isinstance(grade.at, str) else f"{grade.at or 0:g}"
+        at = grade.at.replace("_", " ") if isinstance(grade.at, str) else f"{grade.at or 0:g}"
         if not re.search(rf"(?<![\w.]){re.escape(at)}(?![\w.]*\d)", text.replace(",", "")):
             yield f"{at}, where the answer is {grade.answer}, is absent"
 
@@ -457,7 +425,7 @@ def _of_missed(sheet: Sheet, name: str, text: str) -> Iterator[str]:
             and tally.is_unmet
             and tally.yes < tally.n
         }
-        if int(k) != len(missed):
+        if (1 if k == "a" else int(k)) != len(missed):
             yield f"{k} {kind} checks missed, expected {len(missed)}"
 
 
@@ -603,7 +571,7 @@ def _of_answers(sheet: Sheet, page: str, rows: Sequence[Sequence[str]]) -> Itera
         expected = sheet.answered[name].outcome
         if outcome != f"{MARKS[expected]} {expected}":
             yield f"{where}: {outcome}, expected {expected}"
-        for text in (certainty, *(LEFT.sub("", number) for number in numbers)):
+        for text in (certainty, *numbers):
             for fault in sheet.explained(name, text):
                 yield f"{where}: '{fault}' is unexplained in: {text}"
         yield from (f"{where}: {fault}" for fault in _of_runs(sheet, name, runs))

@@ -239,7 +239,9 @@ def counts_outcome(card: Scorecard, name: str) -> Outcome:
 def test_a_count_of_claims_apart_names_what_they_miss() -> None:
     coded = claim("mini", "coded", whose="code", notes=[aligns(0.002)])
     card = scorecard(make_audit(claims=[claim("mini", "main", main=True), coded]))
-    assert card.head.fold == "Apart: 1 claim of the code alone (1 holds), but distance (0 of 6)."
+    assert (
+        card.head.fold == "Apart: 1 claim of the code alone (1 holds), stricter: distance (0 of 6)."
+    )
 
 
 def test_the_main_claim_stands_first_then_what_does_not_hold() -> None:
@@ -360,7 +362,8 @@ def test_levels_that_decide_otherwise_keep_their_counts_however_short_the_line()
 
 
 @pytest.mark.parametrize(
-    ("level", "how"), [(0.15, "hangs on our bound"), (0.3, "not"), (None, "open at a wider bound")]
+    ("level", "how"),
+    [(0.15, "hangs on our bound"), (0.3, "not"), (None, "open under a wider bound")],
 )
 def test_only_what_another_bound_turns_hangs_on_it(level: float | None, how: str) -> None:
     ours = {**aligns(0.1), "from": "ours", "why": "So."}

@@ -347,9 +347,9 @@ class ChoiceRow(StrictModel):
     words: str
     """What a page calls it."""
     value: str
-    """The value on the one side, with who states it, or that it is our guess."""
+    """The value as run, with who states it, or that it is our guess."""
     others: tuple[str, ...]
-    """The values on the other side, which change the same answers."""
+    """Other values, which change the same answers."""
     guess: bool
     """Whether nobody states the value."""
     effects: Annotated[tuple[ChoiceEffect, ...], Field(min_length=1)]

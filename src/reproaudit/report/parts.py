@@ -134,8 +134,10 @@ def is_expected(row: Row) -> bool:
     """Tell whether an arm that is not the claim's own ended as it should."""
     if is_stated(row):
         return False
-    if row.arm_role is Role.CONTROL:
+    if row.arm_role is Role.CONTROL and row.answer:
         return row.answer == Verdict.FAILS
+    if row.arm_role is Role.CONTROL:  # at a coordinate that does not decide
+        return row.decision is RowDecision.MISSED
     if row.arm_role is Role.ABLATION:
         return row.answer != Specificity.NOT_SPECIFIC
     return row.decision is RowDecision.MET
@@ -209,7 +211,9 @@ _MARKS = {
     Answer.RULED_OUT: "⊘",
     Answer.UNFINISHED: "–",
 }
-GRID_MARKS = "✓ yes, ✗ no, ± hangs on our bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+GRID_MARKS = (
+    "✓ yes, ✗ no, ± yes or open under a wider bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+)
 """What the marks of the grid mean."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import listed, number
+from reproaudit.formats.numbers import counted, listed, number
 from reproaudit.formats.scorecard import Row, RowDecision
 from reproaudit.report.parts import (
     ARMS,
@@ -27,8 +27,8 @@ def rows_shown(check: CheckRows, brief: int) -> list[Row]:
     Args:
         check: the condition.
         brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
-            from 2 on without any other arm that ended as it should, or cannot be read; from 4 on
-            without stated readings that meet it in as many runs as the claim's own.
+            from 2 on without any other arm that ended as it should; from 4 on without stated
+            readings that meet it in as many runs as the claim's own.
     """
     return [row for row in check.rows if _is_shown(check, row, brief)]
 
@@ -41,81 +41,78 @@ def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
         return True
     if row.arm_role is Role.ALTERNATIVE:
         return False
-    return brief == 1 or not (is_expected(row) or row.decision is RowDecision.VOID)
+    return brief == 1 or not is_expected(row)
 
 
-def left_words(check: CheckRows, brief: int) -> str:
-    """Return how many rows a brief page leaves out, and how they ended; guesses have a table."""
-    left = [row for row in check.rows if not _is_shown(check, row, brief)]
-    met = len({row.arm for row in left if is_stated(row)})
-    others = [row for row in left if not is_stated(row) and row.arm_role is not Role.ALTERNATIVE]
-    void = sum(row.decision is RowDecision.VOID and not is_expected(row) for row in others)
+def left_out_words(every: Sequence[ClaimPart], brief: int) -> str:
+    """Return how many rows a page leaves out; guesses have a table of their own."""
+    left = [
+        row
+        for part in every
+        for check in part.checks
+        for row in check.rows
+        if row.arm_role is not Role.ALTERNATIVE and not _is_shown(check, row, brief)
+    ]
+    stated = sum(map(is_stated, left))
     counts = (
-        (met, f"more stated {'value meets' if met == 1 else 'values meet'} it"),
-        (len(others) - void, "as expected"),
-        (void, "cannot be read"),
+        (stated, "of stated values that are met in as many runs"),
+        (len(left) - stated, "of other arms that ended as they should"),
     )
-    return ", ".join(f"{count} {words}" for count, words in counts if count)
+    rows = "; ".join(f"{counted(count, 'row')} {which}" for count, which in counts if count)
+    return f"In scorecard.json alone: {rows}." if rows else ""
 
 
-def met_words(check: CheckRows, brief: int) -> str:
-    """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
-    said = [words for words, _ in said_in_brief(check, brief, own_alone=True)]
-    left = [row for row in check.rows if is_stated(row) and not _is_shown(check, row, brief)]
-    more = len({row.arm for row in left})
-    value = "value" if more == 1 else "values"
-    aside = f" (and with {more} more stated {value})" if more else ""
-    return f"{check.bounded}: {', '.join(said)}{aside}"
-
-
-def said_in_brief(
-    check: CheckRows, brief: int, *, own_alone: bool = False
-) -> Iterator[tuple[str, bool]]:
+def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
     """Yield the rows of a condition in brief, and whether each is the claim's own and not met.
 
     Args:
         check: the condition.
-        brief: as of `rows_shown`; from 4 on, stated readings that end alike are joined.
-        own_alone: whether other arms are left out.
+        brief: as of `rows_shown`; from 4 on, rows of one role that end alike are joined.
     """
     alike: dict[tuple[str, ...], list[Row]] = {}
-    rows = [row for row in rows_shown(check, brief) if is_stated(row) or not own_alone]
-    for row in rows:
-        ended = (row.at_words, row.count, row.decision.value)
-        is_joined = brief >= 4 and is_stated(row) and row.arm != check.own.arm
-        alike.setdefault(ended if is_joined else (*ended, row.arm, row.beside or ""), []).append(
-            row
-        )
+    for row in rows_shown(check, brief):
+        ended = (row.arm_role, row.at_words, row.count, row.decision.value)
+        is_joined = brief >= 4 and row.arm != check.own.arm
+        key = ended if is_joined else (*ended, row.arm, row.beside or "")
+        alike.setdefault(key, []).append(row)
     for same in alike.values():
         unmet = is_stated(same[0]) and same[0].decision is not RowDecision.MET
         yield _joined(check, same), unmet
 
 
 def _joined(check: CheckRows, rows: Sequence[Row]) -> str:
-    """Rows that end alike, in brief: with which values, k of n, the numbers, the decision."""
+    """Rows that end alike, in brief: in which arms, k of n, the numbers, the decision."""
     first = rows[0]
-    if not is_stated(first):
-        return row_words(first)
     is_base = first.arm == check.own.arm
-    values = "" if is_base else f"with {listed([row.arm_words for row in rows])}"
     numbers = dict.fromkeys(
         numbers_words(row) if row.mean or row.far else row.typical_words for row in rows
     )
     aside = f" ({', '.join(filter(None, numbers))})" if any(numbers) else ""
+    decided = decision_words(first)
+    if decided and not is_base:
+        decided = first.decision.value
     said = f"{first.count}{' each' if len(rows) > 1 else ''}{aside}"
-    decided = ""
-    if first.decision is not RowDecision.MET:
-        decided = decision_words(first) if is_base else first.decision.value
     said = f"{said}, {decided}" if decided else said
-    at = " ".join(filter(None, (first.at_words, values)))
+    names = listed([row.arm_words for row in rows])
+    named = f"with {names}" if is_stated(first) else _labelled(first.arm_role, names)
+    at = ", ".join(filter(None, (first.at_words, "" if is_base else named)))
     return f"{at}: {said}" if at else said
+
+
+def met_words(check: CheckRows, brief: int) -> str:
+    """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
+    return f"{check.bounded}: {', '.join(words for words, _ in said_in_brief(check, brief))}"
 
 
 def arm_words(row: Row) -> str:
     """Return what a page calls the arm of a row, with its coordinate."""
-    role = ARMS.get(row.arm_role, "")
-    named = f"{role}: {row.arm_words}" if role else row.arm_words
+    named = _labelled(row.arm_role, row.arm_words)
     return f"{named}, {row.at_words}" if row.at_words else named
+
+
+def _labelled(role: Role, words: str) -> str:
+    label = ARMS.get(role, "")
+    return f"{label}: {words}" if label else words
 
 
 def numbers_words(row: Row) -> str:
@@ -174,5 +171,5 @@ def leading_words(part: ClaimPart) -> str:
     check = part.leading
     if check is None:
         return "no numbers"
-    primary = CheckRows([row for row in check.rows if row.primary])
+    primary = CheckRows([row for row in check.rows if row.primary and is_stated(row)])
     return met_words(primary, BRIEFEST)

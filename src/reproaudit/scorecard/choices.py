@@ -430,10 +430,15 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
     update = {
         "words": " or ".join(names),
         "value": f"{', '.join(own)}{GUESSED if first.guess else ''}",
-        "others": tuple(value for row in same for value in row.others),
+        "others": tuple(_other(row, value, alone=alone) for row in same for value in row.others),
         "effects": effects,
     }
     return first.model_copy(update=update)
+
+
+def _other(row: ChoiceRow, value: str, *, alone: bool) -> str:
+    """A value; a number beside those of other settings with the name of its own."""
+    return f"{row.words} {value}" if not alone and value[:1].isdigit() else value
 
 
 GUESSED = f" ({PLACES[Source.ASSUMPTION]})"

@@ -175,86 +175,77 @@ def _levels(claim: ClaimText) -> list[str]:
 # --- what depends ---------------------------------------------------------------------------------
 
 
+class Side(NamedTuple):
+    """What a claim that depends answers on one side.
+
+    Attributes:
+        whole: under which value, with who states it.
+        brief: the same without that.
+        briefest: the same where the value stands elsewhere.
+        runs: k of n.
+        scale: what is to be said of the scale of the runs.
+    """
+
+    whole: str
+    brief: str
+    briefest: str
+    runs: str
+    scale: str = ""
+
+    def counted(self, value: str) -> str:
+        """Return k of n with the value in some words."""
+        return f"{self.runs} {value}{self.scale}"
+
+    def __str__(self) -> str:
+        return f"{self.whole}, {self.runs}{self.scale}"
+
+
+def sides_of(claim: ClaimText) -> tuple[Side, Side]:
+    """Return the side on which a claim that depends holds, and the other."""
+    sides = claim.answer.sides or (claim.base, claim.base)
+    guessed = any(isinstance(side, AlternativeAnswer) for side in sides)
+    yes, no = (_side(claim, side, guessed=guessed) for side in sides)
+    return yes, no
+
+
+def _side(claim: ClaimText, side: ReadingAnswer, *, guessed: bool) -> Side:
+    count = count_words(side)
+    if isinstance(side, AlternativeAnswer):
+        values = listed([claim.arm(side), *siblings_of(claim, side)], "or")
+        whole = f"with {values}, which nobody states"
+        scale = " (reduced scale)" if claim.is_smaller(side) else ""
+        return Side(whole, f"with {claim.arm(side)}", "with another guess", count, scale)
+    if guessed:
+        return Side("as run", "as run", "as run", count_words(claim.answer.own))
+    stated = f"with {claim.stated_value(side)}"
+    return Side(stated, f"with {claim.varied_words(side)}", "otherwise", count)
+
+
 def _depending(claim: ClaimText) -> list[str]:
-    """What holds first, then what not; of a guess, that nobody states the value."""
-    whole = [f"holds {yes}; not {no}" for yes, no in side_words(claim)]
-    return [*whole, *_sides_counted(claim)]
-
-
-def side_words(claim: ClaimText) -> list[tuple[str, str]]:
-    """Return under which values a claim holds and does not, with k of n, from long to short."""
-    guess = _guess_of(claim)
-    if guess is None:
-        with_values = [f"with {claim.stated_value(s)}, {count_words(s)}" for s in _sides(claim)]
-        return [(with_values[0], with_values[1])]
-    own = f"as run, {count_words(claim.answer.own)}"
-    there = count_words(guess)
-    values = listed(_guessed(claim, guess), "or")
-    scale = f" (at reduced scale, where as run {of(guess.own_yes, guess.own_n)})"
-    asides = [scale, REDUCED] if claim.is_smaller(guess) else [""]
-    others = [f"with {values}, which nobody states, {there}{aside}" for aside in asides]
-    others.append(f"with {claim.arm(guess)}, {there}{asides[-1]}")
-    if guess.answer is Answer.YES:
-        return [(other, own) for other in others]
-    return [(own, other) for other in others]
+    """What holds first, then what not."""
+    yes, no = sides_of(claim)
+    return [
+        f"holds {yes}; not {no}",
+        f"{yes.counted(yes.whole)}, {no.counted(no.whole)}",
+        *_by_owners(claim, yes, no),
+        sides_in_brief(claim),
+        f"{yes.counted(yes.brief)}, {no.counted(no.briefest)}",
+    ]
 
 
 def sides_in_brief(claim: ClaimText) -> str:
     """Return k of n on both sides of a claim that depends, each with its value."""
-    guess = _guess_of(claim)
-    if guess is None:
-        yes, no = (f"{count_words(s)} with {claim.varied_words(s)}" for s in _sides(claim))
-        return f"{yes}, {no}"
-    aside = REDUCED if claim.is_smaller(guess) else ""
-    other = f"{count_words(guess)} with {claim.arm(guess)}{aside}"
-    return f"{count_words(claim.answer.own)} as run, {other}"
+    return ", ".join(side.counted(side.brief) for side in sides_of(claim))
 
 
-def _sides_counted(claim: ClaimText) -> list[str]:
-    """K of n on both sides, with ever shorter words for their values."""
-    guess = _guess_of(claim)
-    if guess is None:
-        sides = _sides(claim)
-        yes, no = map(count_words, sides)
-        values = [claim.stated_value(side) for side in sides]
-        return [
-            f"{yes} with {values[0]}, {no} with {values[1]}",
-            *_by_owners(claim, sides),
-            sides_in_brief(claim),
-            f"{yes} with {claim.varied_words(sides[0])}, {no} otherwise",
-        ]
-    own = count_words(claim.answer.own)
-    there = count_words(guess)
-    aside = REDUCED if claim.is_smaller(guess) else ""
-    named = f"{there} with {listed(_guessed(claim, guess), 'or')}, another guess{aside}"
-    whole = f"{named}; {own} as run" if guess.answer is Answer.YES else f"{own} as run; {named}"
-    return [whole, sides_in_brief(claim), f"{own} as run, {there} with another guess{aside}"]
-
-
-def _sides(claim: ClaimText) -> tuple[ReadingAnswer, ReadingAnswer]:
-    return claim.answer.sides or (claim.base, claim.base)
-
-
-def _guess_of(claim: ClaimText) -> AlternativeAnswer | None:
-    """The side that is a guess, of a claim that a guess turns."""
-    return next((side for side in _sides(claim) if isinstance(side, AlternativeAnswer)), None)
-
-
-def _guessed(claim: ClaimText, guess: AlternativeAnswer) -> list[str]:
-    return [claim.arm(guess), *siblings_of(claim, guess)]
-
-
-def _by_owners(claim: ClaimText, sides: tuple[ReadingAnswer, ReadingAnswer]) -> list[str]:
+def _by_owners(claim: ClaimText, yes: Side, no: Side) -> list[str]:
     """Both sides by whose values they have, where that is another paper's on either."""
+    sides = claim.answer.sides or (claim.base, claim.base)
     owners = [claim.whose_values(side) for side in sides]
     if "" in owners or owners[0] == owners[1]:
         return []
-    yes, no = map(count_words, sides)
-    return [f"{yes} with {owners[0]} {claim.named_settings(sides[0])}, {no} with {owners[1]}"]
-
-
-REDUCED = " (reduced scale)"
-"""What is said of runs that are smaller than those that they are compared with."""
+    value = f"with {owners[0]} {claim.named_settings(sides[0])}"
+    return [f"{yes.counted(value)}, {no.counted(f'with {owners[1]}')}"]
 
 
 # --- what else ends without a yes -----------------------------------------------------------------
@@ -389,7 +380,8 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
         listed([f"{number} ({count})" for _, number, count in pairs]),
         listed([f"{row.quantity} ({count})" for row, _, count in pairs]),
     ]
-    return Forms([f"but {form}" for form in forms], f"but {which} in {listed(counts)}")
+    begin = "stricter:" if missed[0].role is RowRole.STRICTER else "but"
+    return Forms([f"{begin} {form}" for form in forms], f"but {which} in {listed(counts)}")
 
 
 def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
@@ -430,7 +422,7 @@ def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
 
     What is unfinished does not change that a claim depends; what a reason names is said there.
     """
-    told = {side.answer for side in _sides(claim)}
+    told = {side.answer for side in claim.answer.sides or (claim.base,)}
     if claim.answer.sides is not None:
         told.add(Answer.UNFINISHED)
     named = {reason.arm for reason in claim.answer.reasons if claim.answer.level is None}

@@ -382,7 +382,7 @@ def _why(
     if is_met and missed and isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS:
         return f"meets this; fails on {listed(missed)}"
     if is_met and _tells_little(claim, arm, estimate):
-        return "tells little: no control clearly misses it"
+        return "no control clearly misses it"
     unread = [
         run
         for run, holds in zip(arm.runs, estimate.holds, strict=True)

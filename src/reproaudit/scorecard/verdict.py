@@ -16,6 +16,7 @@ from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Audit, Reading, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
+from reproaudit.formats.names import value_words
 from reproaudit.formats.numbers import at_words, capital, counted, listed
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
@@ -45,7 +46,7 @@ from reproaudit.scorecard.lines import (
     in_order,
     line_of,
     readings_by_end,
-    side_words,
+    sides_of,
 )
 from reproaudit.scorecard.rows import rows_of
 
@@ -143,7 +144,7 @@ class Brevity(IntEnum):
 
 
 _FRAME = "# · · read: · **not read: ## · · *Ours:*"
-_CHOICES = "**Choices that matter** | choice | one value → another | what changes | scale | |---|"
+_CHOICES = "**Choices that matter** | choice | as run → instead | what changes | scale | |---|"
 _LINKS = "[every number (JSON)] · [records]"
 
 
@@ -385,8 +386,7 @@ def _main(main: Sequence[ClaimText]) -> str:
 def _ended(claim: ClaimText) -> str:
     """How a claim ended, with k of n: holds, 15 of 15; of one that depends, under which values."""
     if claim.answer.outcome is Outcome.DEPENDS:
-        forms = side_words(claim)
-        yes, no = forms[max(0, len(forms) - 2)]
+        yes, no = sides_of(claim)
         return f"holds {yes}, but not {no}"
     return f"{_HOLDS[claim.answer.outcome][0]}, {_core(claim)}"
 
@@ -453,7 +453,7 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     for choice in judged.choices:
         names = (choice.setting, *choice.also)
         chosen = [settings[name] for name in names]
-        text = (None if choice.also else chosen[0].ask) or _question(choice)
+        text = (None if choice.also else chosen[0].ask) or _question(choice, chosen)
         asked = text in told or (choice.also and not alone.isdisjoint(names))
         if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
             continue
@@ -485,9 +485,10 @@ def _is_between_papers(setting: Setting) -> bool:
     return any(one.who or one.source is Source.REPRODUCTION for one in stated)
 
 
-def _question(choice: ChoiceRow) -> str:
+def _question(choice: ChoiceRow, settings: Sequence[Setting]) -> str:
     if choice.guess:
-        return f"{capital(choice.words)}? We took {choice.value.removesuffix(' (our guess)')}."
+        values = listed([value_words(setting, setting.value) for setting in settings])
+        return f"{capital(choice.words)}? We took {values}."
     return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 

@@ -238,7 +238,7 @@ def ends_as(arm: ReadingAnswer, *, briefly: bool = False) -> str:
         return _ENDS[arm.answer]
     if briefly:
         return _ENDS[Answer.OPEN]
-    return HANGS if arm.relaxed is Decision.MET else "open at a wider bound"
+    return HANGS if arm.relaxed is Decision.MET else "open under a wider bound"
 
 
 WITHOUT: Mapping[Specificity, str] = {
