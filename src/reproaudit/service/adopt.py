@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
@@ -25,14 +24,13 @@ from reproaudit.store.adoptions import (
     Adoptions,
     ComparedCell,
     Pair,
-    SameCode,
     adoption_tier,
     compared_pair_of,
     measured_by,
     pair_of,
     read_adoptions,
 )
-from reproaudit.store.code import cell_of, closure_of, first_form, versions, versions_of
+from reproaudit.store.code import cell_of, closure_of, versions, versions_of
 from reproaudit.store.journal import Journal, add_line
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -177,7 +175,6 @@ def adopt_code(
     known = [record.code for record in records]
     old = _old_code(known, [record.code for record in others], wanted)
     if old is None or adoptions.name(old) == today:
-        _note_forms(entry, store, adoptions, set(known))
         return CodeComparison(entry.slug, None, code.digest)
     mine = [record for record in others if old in _alike(adoptions, record)]
     here = versions(how.device_for(entry), code.packages)
@@ -322,15 +319,6 @@ def _compared(
     return tuple(same), tuple(differs)
 
 
-def _note_forms(entry: Entry, store: Store, adoptions: Adoptions, codes: set[str]) -> None:
-    """Add a line on both forms of today's digest, if records or adoptions are of the first."""
-    first = first_form(entry.module)
-    known = codes | {code for line in adoptions.lines for code in (line.old, line.new)}
-    if first == adoptions.today or first not in known or adoptions.today in adoptions.forms:
-        return
-    _note(entry, store, SameCode(**_now(entry), first=first, second=adoptions.today))
-
-
 def _note_same(
     entry: Entry,
     store: Store,
@@ -339,16 +327,15 @@ def _note_same(
     versions: dict[str, str],
     cells: tuple[ComparedCell, ...],
 ) -> None:
-    made = {"versions": versions, "processor": processor(), "cells": cells}
-    _note(entry, store, Adoption.model_validate({**_now(entry), "old": old, "new": new, **made}))
-
-
-def _now(entry: Entry) -> dict[str, Any]:
-    """The date and the revision of a line."""
-    today = datetime.now(UTC).replace(microsecond=0)
-    return {"date": today, "revision": git(entry.audit_file, "rev-parse", "HEAD")}
-
-
-def _note(entry: Entry, store: Store, line: Adoption | SameCode) -> None:
+    """Add a line on cells that both codes measured alike."""
+    line = Adoption(
+        date=datetime.now(UTC).replace(microsecond=0),
+        revision=git(entry.audit_file, "rev-parse", "HEAD"),
+        old=old,
+        new=new,
+        versions=versions,
+        processor=processor(),
+        cells=cells,
+    )
     with Journal(entry, "adoptions", store.root).writing() as file:
         add_line(file, line.model_dump_json(exclude_none=True).encode())

@@ -10,10 +10,10 @@ cell counts only if a record bears out its numbers and no record contradicts the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
@@ -25,7 +25,7 @@ from reproaudit.declarations import StrictModel, first_refusal
 from reproaudit.errors import SpecError
 from reproaudit.files import sha256
 from reproaudit.records import CellStatus, Record
-from reproaudit.store.code import closure_of, first_form, versions_of
+from reproaudit.store.code import closure_of, versions_of
 from reproaudit.store.journal import Journal
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -125,31 +125,21 @@ class Adoptions:
 
     Attributes:
         forms: from the second form of a digest to the first of the same code.
-        first_form: gives the first form of today's code.
     """
 
     lines: tuple[Adoption, ...] = ()
     today: str = ""
     forms: Mapping[str, str] = field(default_factory=dict)
-    first_form: Callable[[], str] | None = field(default=None, compare=False)
-
-    @cached_property
-    def _first_of_today(self) -> str:
-        return self.today if self.first_form is None else self.first_form()
 
     def name(self, code: str) -> str:
         """The digest that stands for a code, whichever of its two forms is given."""
-        if code in self.forms:
-            return self.forms[code]
-        is_today = code not in (self.today, *self.forms.values()) and code == self._first_of_today
-        return self.name(self.today) if is_today else code
+        return self.forms.get(code, code)
 
     def digests_of(self, code: str) -> list[str]:
         """Both forms of a digest, where they are known; the given one first."""
         name = self.name(code)
         seconds = [second for second, first in self.forms.items() if first == name]
-        todays = [self.today, self._first_of_today] if name == self.name(self.today) else []
-        return list(dict.fromkeys([code, name, *seconds, *todays]))
+        return list(dict.fromkeys([code, name, *seconds]))
 
     @property
     def compared(self) -> Iterator[tuple[Adoption, ComparedCell]]:
@@ -251,7 +241,6 @@ def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
         lines=tuple(line for line in lines if isinstance(line, Adoption)),
         today="" if module is None else closure_of(module).digest,
         forms={line.second: line.first for line in lines if isinstance(line, SameCode)},
-        first_form=None if module is None else partial(first_form, module),
     )
 
 

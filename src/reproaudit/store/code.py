@@ -9,13 +9,12 @@ name is not seen; it is refused when the paper is imported.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from reproaudit.cell import Cell, RunForm, canonical_settings
 from reproaudit.errors import SpecError
 from reproaudit.records import Environment, Record
 from reproaudit.store.imports import Outline, imported_by, outline_of
-from reproaudit.store.syntax import computing_text
 
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
@@ -81,20 +79,6 @@ def closure_of(module: Module) -> CodeClosure:
     packages = {name.partition(".")[0] for name in names}
     others = packages - own - sys.stdlib_module_names - {""}
     return CodeClosure(_digest(imported.text), frozenset(others))
-
-
-def first_form(module: Module) -> str:
-    """Give the digest of a paper's code as records have it that were made before 0.2.
-
-    It covers the names of files, their places, and all of `reproaudit.lab`.
-    """
-    if module.is_run_file:
-        return closure_of(module).digest
-    folder = module.folder
-    names = {file: file.relative_to(folder).as_posix() for file in files_of(module).files}
-    names |= {file: f"reproaudit/{file.relative_to(PACKAGE_FOLDER).as_posix()}" for file in _ours()}
-    texts = {name: _text(_bytes(file)) for file, name in names.items()}
-    return _digest("".join(f"{name}\0{text}\0" for name, text in sorted(texts.items())))
 
 
 def _digest(text: str) -> str:
@@ -193,11 +177,6 @@ def _outline(file: Path, source: bytes) -> Outline:
         line = getattr(error, "lineno", None) or 1
         text = getattr(error, "msg", None) or error
         raise SpecError(f"{file}:{line}: this module is not valid Python ({text})") from error
-
-
-@lru_cache(maxsize=1024)
-def _text(source: bytes) -> str:
-    return computing_text(ast.parse(source))
 
 
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:

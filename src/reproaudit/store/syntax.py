@@ -35,11 +35,6 @@ LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"
 """The methods of a logger that write a message."""
 
 
-def computing_text(tree: ast.Module) -> str:
-    """Return a module's syntax as text; what computes nothing is removed from the tree."""
-    return ast.dump(computing_tree(tree), annotate_fields=False)
-
-
 def computing_tree(tree: ast.Module) -> ast.Module:
     """Return a module's syntax, from which what computes nothing is removed."""
     computing: ast.Module = _Computing().visit(tree)
