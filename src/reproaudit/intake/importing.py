@@ -570,9 +570,10 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {with_places(tag, asked.arms) for tag in steps}
     fitting = {
-        name: [tag for tag in tags if _words(name) in (_words(tag), _words(last_part(tag)))]
+        name: [tag for tag in tags if _plain(name) in (_plain(tag), _plain(last_part(tag)))]
         or [tag for tag in tags if _words(name) <= _words(tag)]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and _kin(name, tag)]
+        or [tag for tag in tags if len(tags) == len(wanted) == 1]
         for name in sorted(wanted)
     }
     sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
@@ -612,6 +613,10 @@ def _kin(name: str, other: str) -> set[str]:
 def _is_cut(word: str, other: str) -> bool:
     short, long = sorted((word, other), key=len)
     return word == other or (len(short) > 2 and long.startswith(short))
+
+
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def _words(name: str) -> set[str]:

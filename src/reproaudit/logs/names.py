@@ -141,7 +141,8 @@ def seed_pattern(names: Sequence[str], arms: Collection[str]) -> str | None:
 
     None if they differ otherwise, or if no number is that of several, as each arm has its own.
     """
-    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in names]
+    undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
+    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     differing = [place for place, cells in enumerate(columns) if len(cells) > 1]
     alike = {len(parts) for parts in split} == {len(columns)}

@@ -47,6 +47,7 @@ from reproaudit.logs.rows import (
     is_observed,
     is_said,
     is_table,
+    markdown_table,
     sampled,
     without_summaries,
 )
@@ -88,7 +89,7 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     elif is_table(text):
         table = csv_table(text, place, "\t")
     else:
-        table = lines_table(text, place)
+        table = markdown_table(text, place, source.asked) or lines_table(text, place)
     if table is None:
         return []
     if not source.asked.plain:
