@@ -385,3 +385,25 @@ def test_dates_in_names_are_no_seeds(tmp_path: Path) -> None:
     told = refusal(tmp_path, [tmp_path / "logs"])
     assert '`names: "shot{seed}/{arm}/results_*.csv"`' in told
     assert counts(judged(tmp_path, [tmp_path / "logs"], offered(told).split("\n")[0])) == (4, 5)
+
+
+def test_episodes_are_counted_by_their_steps(tmp_path: Path) -> None:
+    """As Stable-Baselines3's Monitor writes them: reward, length and time of each."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values, start=1):
+            rows = [f"{value * 100},{length},{length / 9}" for length in (20 + seed,) * (9 - seed)]
+            home = tmp_path / "logs" / arm / f"CartPole-v1_{seed}"
+            text(home / "0.monitor.csv", "\n".join(['#{"t_start": 1.5}', "r,l,t", *rows]))
+    stated = "mapping: {score: {expression: mean(r)}}\ncomplete: the budget was used up\n"
+    names = offered(refusal(tmp_path, [tmp_path / "logs"], stated)).split("\n")[0]
+    made = judged(tmp_path, [tmp_path / "logs"], stated + names)
+    assert counts(made) == (4, 5)
+
+
+def test_a_list_of_a_history_is_asked_for_with_all_that_is_needed(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            tree = {"loss": [9 - n for n in range(9)], "score": [value * n for n in range(9)]}
+            text(tmp_path / "logs" / f"{arm}_seed{seed}.json", json.dumps(tree))
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 5)

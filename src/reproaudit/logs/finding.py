@@ -28,6 +28,7 @@ from reproaudit.logs.logged import (
     refuse_beyond,
     some,
 )
+from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
@@ -144,7 +145,7 @@ class _Finder:
         texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
-        alone = not (known or self._faults or self._has_wanted(certain))
+        alone = not (known or self._faults or self._has_kin(certain))
         for path, runs in self._guessed.items():
             if not runs or not (alone or _pattern(path) in known):
                 beside = _pattern(path) in texts
@@ -161,6 +162,10 @@ class _Finder:
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
+
+    def _has_kin(self, runs: Iterable[LoggedRun]) -> bool:
+        tags = {tag for run in runs for tag in run.curves}
+        return any(kinship(wanted, tags) for wanted in self._asked.asked.wanted)
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""

@@ -6,7 +6,7 @@ Every reader of a format asks here; what a mapping states goes before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 STEP_NAMES = (
     "step",
@@ -97,6 +97,31 @@ def normal(name: str) -> str:
 def last_part(name: str) -> str:
     """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
     return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
+
+
+def kinship(name: str, others: Iterable[str]) -> int:
+    """Return how many words of a name are in one of the others, be it cut: acc is of accuracy."""
+    return max((len(kin(name, other)) for other in others), default=0)
+
+
+def kin(name: str, other: str) -> set[str]:
+    """Return the words of a name that the other has, be they cut."""
+    return {own for own in words_in(name) for word in words_in(other) if _is_cut(own, word)}
+
+
+def _is_cut(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(short) > 2 and long.startswith(short))
+
+
+def words_in(name: str) -> set[str]:
+    """Return the words and numbers in a name."""
+    return set(re.findall(r"[a-z]+|\d+", name.lower()))
+
+
+def letters_of(name: str) -> str:
+    """Return a name without what joins its words: valloss for ``val/loss``."""
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 def is_seed_name(name: str) -> bool:
