@@ -12,6 +12,7 @@ import pytest
 from test_producers import ARMS, SERIES, counts, judged, notes, refusal, trainer_folders
 
 from reproaudit.errors import AuditError
+from reproaudit.logs.rows import csv_table
 
 
 def text(file: Path, written: str) -> Path:
@@ -269,3 +270,140 @@ def test_columns_that_name_their_seed_are_runs(tmp_path: Path, column: str, mean
         assert counts(judged(tmp_path, [file], offered(told))) == (4, 5)
     else:
         assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+# --- tables and texts as they are written ---------------------------------------------------------
+
+
+def pivoted(named: bool) -> str:
+    rows = [
+        f"{seed},{base},{own},{base - 1},{own - 1}"
+        for seed, (own, base) in enumerate(zip(*ARMS.values(), strict=True), start=3)
+    ]
+    top = [",score,score,f1,f1", f"{'method' if named else ''},baseline,ours,baseline,ours"]
+    return "\n".join([*top, "seed,,,,", *rows])
+
+
+def unstacked(named: bool) -> str:
+    rows = [
+        f"{seed},{base},{own}"
+        for seed, (own, base) in enumerate(zip(*ARMS.values(), strict=True), start=3)
+    ]
+    return "\n".join([f"{'method' if named else ''},baseline,ours", "seed,,", *rows])
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("form", [pivoted, unstacked])
+def test_the_levels_of_a_header_of_pandas_are_one(tmp_path: Path, form: Any, named: bool) -> None:
+    made = judged(tmp_path, [text(tmp_path / "pivot.csv", form(named))])
+    assert counts(made) == (4, 5)
+    assert "seeds 3, 4, 5, 6, 7" in notes(made)
+
+
+def test_a_run_without_numbers_is_no_level_of_a_header() -> None:
+    table = csv_table("name,score\nbare,\nother,0.5", "runs.csv", ",")
+    assert table.columns == ("name", "score")
+    assert [line for line, _ in table.rows] == [2, 3]
+
+
+def test_what_dvclive_keeps_of_the_end_alone_is_read(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            home = tmp_path / "logs" / f"{arm}-{seed}" / "dvclive"
+            text(home / "plots" / "metrics" / "val" / "acc.tsv", "step\tacc\n0\t1\n1\t2\n")
+            text(home / "plots" / "metrics" / "loss.tsv", "step\tloss\n0\t1\n1\t2\n")
+            text(home / "metrics.json", json.dumps({"val": {"acc": 2}, "score": value, "step": 1}))
+            text(home / "params.yaml", f"method: {arm}\nseed: {seed}\n")
+    assert counts(judged(tmp_path, [tmp_path / "logs"])) == (4, 5)
+
+
+def test_a_series_that_was_downloaded_under_its_runs_name(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [f"{1.7e9 + n},{n},{value * n}" for n in range(4)]
+            file = tmp_path / "logs" / "score_of" / f"{arm}_seed{seed}.csv"
+            text(file, "\n".join(["Wall time,Step,Value", *rows]))
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 5)
+
+
+NANOGPT = "step {n}: train score {v}, val score {w}\niter {n}: loss 4.2, time 20.1ms, mfu 12.1%\n"
+KERAS = "Epoch {n}/3: time=3.2s, val score={w}, loss=0.1\n"
+
+
+@pytest.mark.parametrize("line", [NANOGPT, KERAS])
+def test_lines_of_a_step_and_numbers_by_name(tmp_path: Path, line: str) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            lines = [line.format(n=n, v=9, w=value * n) for n in range(4)]
+            head = "number of parameters: 10.65M\nusing fused AdamW, 3 of 4\n"
+            text(tmp_path / "logs" / f"{arm}_seed{seed}.log", "".join([head, *lines]))
+    line = 'mapping: {score: {expression: last(v), let: {v: "val score"}}}'
+    assert counts(judged(tmp_path, [tmp_path / "logs"], line)) == (4, 5)
+
+
+def test_numbers_of_a_course_that_begins_with_none_are_no_seeds(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = ["nan", *(str(value + n) for n in range(9))]
+            home = tmp_path / "logs" / arm / f"Hopper-v2-{seed}"
+            text(home / "progress.csv", "\n".join(["score,fps", *(f"{row},9" for row in rows)]))
+    told = refusal(tmp_path, [tmp_path / "logs"], "number: [seeds]")
+    assert "as a training logs them" in told
+
+
+README = """# Results
+
+| Seed | Method | Score | F1 |
+|-----:|:-------|------:|---:|
+{rows}
+| **mean** | Ours | **0.68** | |
+
+| GPU | hours |
+|-----|-------|
+| A100 | 3 |
+"""
+
+
+def test_a_table_in_markdown_is_one(tmp_path: Path) -> None:
+    rows = [
+        f"| {seed} | {arm.title()} | {f'**{v}**' if seed == 1 else v} | 1 |"
+        for arm, own in ARMS.items()
+        for seed, v in enumerate(own)
+    ]
+    text(tmp_path / "logs" / "README.md", README.format(rows="\n".join(rows)))
+    made = judged(tmp_path, [tmp_path / "logs"], "mapping: {score: Score}")
+    assert counts(made) == (4, 5)
+    assert "rows that sum others up were passed over: mean" in notes(made)
+
+
+def test_dates_in_names_are_no_seeds(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values, start=1):
+            home = tmp_path / "logs" / f"shot{seed}" / arm
+            text(home / f"results_2024-05-0{seed}T12-00.csv", f"r,score\n3,{value}\n")
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert '`names: "shot{seed}/{arm}/results_*.csv"`' in told
+    assert counts(judged(tmp_path, [tmp_path / "logs"], offered(told).split("\n")[0])) == (4, 5)
+
+
+def test_episodes_are_counted_by_their_steps(tmp_path: Path) -> None:
+    """As Stable-Baselines3's Monitor writes them: reward, length and time of each."""
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values, start=1):
+            rows = [f"{value * 100},{length},{length / 9}" for length in (20 + seed,) * (9 - seed)]
+            home = tmp_path / "logs" / arm / f"CartPole-v1_{seed}"
+            text(home / "0.monitor.csv", "\n".join(['#{"t_start": 1.5}', "r,l,t", *rows]))
+    stated = "mapping: {score: {expression: mean(r)}}\ncomplete: the budget was used up\n"
+    names = offered(refusal(tmp_path, [tmp_path / "logs"], stated)).split("\n")[0]
+    made = judged(tmp_path, [tmp_path / "logs"], stated + names)
+    assert counts(made) == (4, 5)
+
+
+def test_a_list_of_a_history_is_asked_for_with_all_that_is_needed(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            tree = {"loss": [9 - n for n in range(9)], "score": [value * n for n in range(9)]}
+            text(tmp_path / "logs" / f"{arm}_seed{seed}.json", json.dumps(tree))
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 5)

@@ -59,7 +59,15 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
-from reproaudit.logs.names import SEED_COUNTS, last_part, normal, with_places
+from reproaudit.logs.names import (
+    SEED_COUNTS,
+    kin,
+    kinship,
+    last_part,
+    normal,
+    with_places,
+    words_in,
+)
 from reproaudit.records import Origin
 
 MOST_RULES = 4
@@ -565,18 +573,21 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
     placed = {with_places(tag, asked.arms) for tag in there}
-    tags = sorted(placed, key=lambda tag: (-_kinship(tag, wanted), tag))
+    tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {with_places(tag, asked.arms) for tag in steps}
     fitting = {
-        name: [tag for tag in tags if _words(name) in (_words(tag), _words(last_part(tag)))]
-        or [tag for tag in tags if _words(name) <= _words(tag)]
-        or [tag for tag in tags if (of_arms or len(wanted) == 1) and _kin(name, tag)]
+        name: [
+            tag for tag in tags if letters_of(name) in (letters_of(tag), letters_of(last_part(tag)))
+        ]
+        or [tag for tag in tags if words_in(name) <= words_in(tag)]
+        or [tag for tag in tags if (of_arms or len(wanted) == 1) and kin(name, tag)]
+        or [tag for tag in tags if len(tags) == len(wanted) == 1]
         for name in sorted(wanted)
     }
     sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
-    in_order = sorted(wanted, key=lambda name: (-_kinship(name, tags), len(name), name))
+    in_order = sorted(wanted, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
         name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
         for name, tag in sure.items()
@@ -599,25 +610,6 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     return [fault]
 
 
-def _kinship(name: str, others: Iterable[str]) -> int:
-    """Return how many words of a name are in one of the others, be it cut: acc is of accuracy."""
-    return max((len(_kin(name, other)) for other in others), default=0)
-
-
-def _kin(name: str, other: str) -> set[str]:
-    words = _words(other)
-    return {own for own in _words(name) for word in words if _is_cut(own, word)}
-
-
-def _is_cut(word: str, other: str) -> bool:
-    short, long = sorted((word, other), key=len)
-    return word == other or (len(short) > 2 and long.startswith(short))
-
-
-def _words(name: str) -> set[str]:
-    return set(re.findall(r"[a-z]+|\d+", name.lower()))
-
-
 def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
@@ -635,7 +627,7 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
-        akin = {tag: [name for name in absent if _kin(name, tag)] for tag in ignored}
+        akin = {tag: [name for name in absent if kin(name, tag)] for tag in ignored}
         for tag, names in akin.items():
             called = names[0] if len(names) == 1 else "NAME"
             if names:

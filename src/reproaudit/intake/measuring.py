@@ -22,6 +22,7 @@ from reproaudit.logs.logged import (
     LoggedRun,
     MisfitError,
     coordinates_of,
+    is_course,
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
@@ -70,7 +71,9 @@ def measure(
     place = f"{run.name}, measurement '{name}'"
     names = [axis.name for axis in declaration.axes]
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
-    reader = _CurveReader(run)
+    way = f"`mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}`"
+    is_one = declaration.kind is MeasurementKind.SCALAR and quantity.tag is not None
+    reader = _CurveReader(run, f" The last of them is {way}." if is_one else "")
     values: list[Curve | None] = []
     absent = ""
     for at in itertools.product(*coordinates):
@@ -93,7 +96,6 @@ def measure(
         for (tag, _), own in reader.read.items()
         for gap in _gaps_in(own, config, run.step)
     ]
-    way = f"`mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}`"
     made = _stacked(values, declaration, tuple(map(len, coordinates)), place, way)
     courses = [made, *(reader.read.values() if quantity.is_of_end else ())]
     return Measured(
@@ -106,10 +108,14 @@ def measure(
 
 
 class _CurveReader:
-    """Reads curves of one run; `read` has those that were, `axes` what they depend on."""
+    """Reads curves of one run; `read` has those that were, `axes` what they depend on.
 
-    def __init__(self, run: LoggedRun) -> None:
+    `of_series` is what a fault of several numbers says beside.
+    """
+
+    def __init__(self, run: LoggedRun, of_series: str) -> None:
         self._run = run
+        self._of_series = of_series
         self.read: dict[tuple[str, LoggedCoordinates], Curve] = {}
         self.axes: set[str] = set()
         self._tags: dict[str, dict[LoggedCoordinates, str]] = {}
@@ -169,7 +175,8 @@ class _CurveReader:
             raise _AbsentError(f"{tag} at {where}" if rest else tag)
         place = f"{curve.place}, tag '{tag}'"
         if curve.fault is not None:
-            raise LogError(place, f"{curve.fault}.")
+            last = self._of_series if curve.steps is None and is_course([*curve.values]) else ""
+            raise LogError(place, f"{curve.fault}.{last}")
         if curve.steps is not None and curve.steps[0] < 0:
             raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
         if not len(curve.values):

@@ -103,11 +103,11 @@ def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
     for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.curves)):
         run = placed.run
         other = first.setdefault(placed.seed, placed).run
-        if other is run or placed.seed is None or not asked.wants_any(other.curves):
+        if other is run or placed.seed is None:
             continue
-        if not asked.wants_any(run.curves):
+        if asked.wants_any(other.curves) and not asked.wants_any(run.curves):
             beside[run.name] = StrayError(run.name, "", _IDLE)
-        elif is_copy(run, other):
+        if is_copy(run, other):
             beside[run.name] = StrayError(run.name, "", "Copies of what lies beside them")
     return beside
 

@@ -15,6 +15,7 @@ from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
     RUN_NAMES,
+    SEED_IN_NAME,
     SEED_LIKE,
     SEED_NAMES,
     SETTING_PREFIXES,
@@ -106,7 +107,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         several = [c for c in columns if len({str(row.get(c)) for _, row in table.rows}) > 1]
         roles |= {c: ("context", c) for c in several if c.startswith(CONTEXT)}
     elif value is not None:
-        roles[value] = ("measurement", value if asked.wants(value) else _stem(source))
+        roles[value] = ("measurement", value if asked.wants(value) else _stem(source, value))
     form = TableForm(roles)
     roles = dict(roles)
     for column in columns:
@@ -139,11 +140,11 @@ def patterns_of(columns: Iterable[str]) -> Iterator[str]:
     yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
 
 
-def _stem(source: LogSource) -> str:
-    """Return what a lone column of values is called: as its file."""
+def _stem(source: LogSource, column: str) -> str:
+    """Return what a lone column of values is called: as its file, if this is called as no run."""
     stem = stem_of(source.path)
     matched = PAGE_FILE.fullmatch(stem)
-    return matched.group(2) if matched else stem
+    return matched.group(2) if matched else column if SEED_IN_NAME.search(stem) else stem
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:

@@ -143,15 +143,20 @@ def _numbers_in(line: str) -> dict[str, Any]:
         except LogError:
             return {}
         return tree if isinstance(tree, dict) else {}
-    if "|" not in line:
-        return {}
-    named = [_NAMED.fullmatch(part.strip()) for part in line.split("|")]
     step = _STEP.search(line)
+    if "|" in line:
+        named = [_NAMED.fullmatch(part.strip()) for part in line.split("|")]
+    elif step is not None:
+        named = [_SAID.fullmatch(part.strip()) for part in line[step.end() :].split(",")]
+    else:
+        return {}
     counted = {} if step is None else {step.group(1).lower(): step.group(2)}
     return {**{m[1]: m[2] for m in named if m is not None}, **counted} if any(named) else {}
 
 
-_NAMED = re.compile(r"([A-Za-z][^:|]*): *([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))")
+_NUMBER = r"([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
+_NAMED = re.compile(rf"([A-Za-z][^:|]*): *{_NUMBER}")
+_SAID = re.compile(rf"(?:/\d+)?[\]: ]*([A-Za-z][\w /.-]*?)(?: *[:=] *| +){_NUMBER}")
 _STEP = re.compile(r"(?i)\b(iteration|iter|step|epoch)s?[ :]+(\d+)")
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
 

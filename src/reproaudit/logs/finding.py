@@ -28,6 +28,7 @@ from reproaudit.logs.logged import (
     refuse_beyond,
     some,
 )
+from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
 
@@ -35,7 +36,7 @@ _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 TABLES = (".csv", ".tsv", ".jsonl")
-_TEXTS = (".txt", ".log", ".dat", ".out")
+_TEXTS = (".txt", ".log", ".dat", ".out", ".md")
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -144,7 +145,7 @@ class _Finder:
         texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
-        alone = not (certain or known or self._faults)
+        alone = not (known or self._faults or self._has_kin(certain))
         for path, runs in self._guessed.items():
             if not runs or not (alone or _pattern(path) in known):
                 beside = _pattern(path) in texts
@@ -161,6 +162,10 @@ class _Finder:
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
+
+    def _has_kin(self, runs: Iterable[LoggedRun]) -> bool:
+        tags = {tag for run in runs for tag in run.curves}
+        return any(kinship(wanted, tags) for wanted in self._asked.asked.wanted)
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
@@ -247,8 +252,6 @@ class _Finder:
             file == self._root or mlflow.is_database(source)
         ):
             yield from self._read(source, mlflow.read_database)
-        elif file.name == "metrics.json" and (file.parent / "plots" / "metrics").is_dir():
-            self._skip(file, "the last numbers of what DVCLive keeps beside it")
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
         elif source.ending in (".json", *_TEXTS) and file.name not in CONFIG_FILES:

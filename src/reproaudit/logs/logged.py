@@ -388,7 +388,8 @@ def is_course(numbers: Sequence[float | None]) -> bool:
     By von Neumann's ratio, which is 2 of numbers in any order: neighbours are alike in a course.
     """
     values = np.array([np.nan if number is None else number for number in numbers])
-    if len(values) < FEWEST_LOGGED or not np.isfinite(values).all():
+    values = values[np.isfinite(values)]
+    if len(values) < FEWEST_LOGGED:
         return False
     return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())
 

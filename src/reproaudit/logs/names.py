@@ -6,7 +6,7 @@ Every reader of a format asks here; what a mapping states goes before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 STEP_NAMES = (
     "step",
@@ -99,6 +99,31 @@ def last_part(name: str) -> str:
     return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
 
 
+def kinship(name: str, others: Iterable[str]) -> int:
+    """Return how many words of a name are in one of the others, be it cut: acc is of accuracy."""
+    return max((len(kin(name, other)) for other in others), default=0)
+
+
+def kin(name: str, other: str) -> set[str]:
+    """Return the words of a name that the other has, be they cut."""
+    return {own for own in words_in(name) for word in words_in(other) if _is_cut(own, word)}
+
+
+def _is_cut(word: str, other: str) -> bool:
+    short, long = sorted((word, other), key=len)
+    return word == other or (len(short) > 2 and long.startswith(short))
+
+
+def words_in(name: str) -> set[str]:
+    """Return the words and numbers in a name."""
+    return set(re.findall(r"[a-z]+|\d+", name.lower()))
+
+
+def letters_of(name: str) -> str:
+    """Return a name without what joins its words: valloss for ``val/loss``."""
+    return re.sub("[^a-z0-9]", "", name.lower())
+
+
 def is_seed_name(name: str) -> bool:
     """Return True if a name is a seed's, be it below those of settings: ``config.seed``."""
     is_setting = SETTING_PREFIXES.match(name) is not None
@@ -141,7 +166,8 @@ def seed_pattern(names: Sequence[str], arms: Collection[str]) -> str | None:
 
     None if they differ otherwise, or if no number is that of several, as each arm has its own.
     """
-    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in names]
+    undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
+    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     differing = [place for place, cells in enumerate(columns) if len(cells) > 1]
     alike = {len(parts) for parts in split} == {len(columns)}

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from reproaudit.logs.asked import Asked
@@ -36,6 +36,8 @@ _DELIMITERS = (",", ";", "\t")
 MOST_IN_LINE = 2**22
 """Characters in a line: four hundred for each of ten thousand columns."""
 
+MOST_LEVELS = 4
+"""Rows above the numbers of a table of pandas."""
 WANDB_SAMPLES = 500
 """The rows that W&B's ``run.history()`` draws by default."""
 RESERVOIR = 1000
@@ -140,7 +142,7 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines = list(_csv_rows(reader, name))
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
-    plain = [row for row in lines if not row[1][0].lstrip().startswith("#")]
+    plain = _levelled([row for row in lines if not row[1][0].lstrip().startswith("#")])
     header = _header(comments, plain, name)
     remarks = [f"{len(comments)} lines of comments were passed over"] if comments else []
     rows: list[tuple[int, list[str]]] = []
@@ -160,6 +162,25 @@ def csv_table(text: str, name: str, usual: str) -> Table:
         remarks.append(f"numbers have decimal commas, such as {example}")
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
     return Table(tuple(header), named, tuple(remarks))
+
+
+def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
+    """Return the rows of a table of pandas with one header in place of its levels.
+
+    Below them the names of the index stand in a row whose other cells are empty.
+    """
+    top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
+    for depth, cells in enumerate(top[1:], start=1):
+        index = [cell for cell in cells if cell]
+        is_named = cells[: len(index)] == index and len(index) < len(cells)
+        levels = [row[len(index) :] for row in top[:depth]]
+        if any(number_of(cell) is not None for cell in (*index, *chain(*levels))):
+            break
+        is_level = depth > 1 and len(set(levels[0])) < len(levels[0])
+        if index and is_named and (is_level or all(map(is_seed_name, index))):
+            names = [".".join(filter(None, parts)) for parts in zip(*levels, strict=True)]
+            return [(rows[depth][0], [*index, *names]), *rows[depth + 1 :]]
+    return rows
 
 
 def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
@@ -214,6 +235,18 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[position] = cell.replace(".", "").replace(",", ".")
     return example and example.strip()
+
+
+def markdown_table(text: str, name: str, asked: Asked) -> Table | None:
+    """Return the first table in Markdown that holds something wanted; else the first, if any."""
+    tables = []
+    for block in re.findall(r"(?:^ *\|.*\|[ \t]*\n?)+", text, re.MULTILINE):
+        lines = [line.strip().strip("|").replace("**", "") for line in block.splitlines()]
+        if len(lines) > 2 and re.fullmatch(r"[\s|:-]+", lines[1]):
+            rows = ["\t".join(map(str.strip, line.split("|"))) for line in (lines[0], *lines[2:])]
+            tables.append(csv_table("\n".join(rows), name, "\t"))
+    wanted = (table for table in tables if asked.wants_any(table.columns))
+    return next(wanted, tables[0] if tables else None)
 
 
 def without_summaries(table: Table, asked: Asked) -> Table:

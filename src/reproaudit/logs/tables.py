@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from reproaudit.logs.columns import (
@@ -47,6 +48,7 @@ from reproaudit.logs.rows import (
     is_observed,
     is_said,
     is_table,
+    markdown_table,
     sampled,
     without_summaries,
 )
@@ -82,13 +84,13 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         numbers = number_runs(source, text, usual)
         if numbers is not None:
             return numbers
-        table = csv_table(text, place, usual)
+        table = _with_steps(csv_table(text, place, usual))
     elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
         table = json_table(source, text, place)
     elif is_table(text):
         table = csv_table(text, place, "\t")
     else:
-        table = lines_table(text, place)
+        table = markdown_table(text, place, source.asked) or lines_table(text, place)
     if table is None:
         return []
     if not source.asked.plain:
@@ -104,6 +106,17 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         named = replace(source, name=f"{source.name} ({title})", parts=(*source.parts, title))
         runs += _runs(named, part)
     return runs
+
+
+def _with_steps(table: Table) -> Table:
+    """Return the episodes of Stable-Baselines3's Monitor with the sum of their lengths as steps."""
+    numbers = [number_of(row.get("l")) for _, row in table.rows]
+    lengths = [int(n) for n in numbers if n is not None and n.is_integer()]
+    if table.columns != ("r", "l", "t") or len(lengths) < len(numbers):
+        return table
+    ends = accumulate(lengths)
+    rows = [(n, {**row, "step": end}) for (n, row), end in zip(table.rows, ends, strict=True)]
+    return replace(table, columns=(*table.columns, "step"), rows=rows)
 
 
 def _of_page(source: LogSource) -> LogSource:
