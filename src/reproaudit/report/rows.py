@@ -59,7 +59,7 @@ def left_out_words(every: Sequence[ClaimPart], brief: int) -> str:
         (len(left) - stated, "of other arms that ended as they should"),
     )
     rows = "; ".join(f"{counted(count, 'row')} {which}" for count, which in counts if count)
-    return f"In scorecard.json alone: {rows}." if rows else ""
+    return f"Not on this page, but in scorecard.json: {rows}." if rows else ""
 
 
 def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
