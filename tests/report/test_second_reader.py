@@ -102,6 +102,9 @@ def test_every_rendering_has_the_same_rows(slug: str) -> None:
                 said = row.count in claims[part.name] and row.arm_words in claims[part.name]
                 assert said or as_own or is_expected(row) or row.arm == check.own.arm, row
                 assert row.why in text or row.arm != check.own.arm, row
+    left = re.search(r"(\d+) rows of other arms that ended as they should", text)
+    others = [row for row in card.rows if not is_stated(row) and row.arm_role != "alternative"]
+    assert left is None or int(left[1]) == sum(map(is_expected, others))
 
 
 def drawn_pages(seed: int) -> tuple[Sheet, Pages, Scorecard]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reproaudit.formats.numbers import maker_words
+from reproaudit.audit.arms import Role
+from reproaudit.formats.numbers import maker_words, of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.formats.verdict import ClaimAnswer
+from reproaudit.report.rows import arms_counted
 
 MOST_LINES = 60
 """Lines of the page."""
@@ -25,8 +26,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     if card.origin is not None:
         lines += [f"Not ours: {maker_words(card.origin.who, card.origin.source)}.", ""]
     lines += [" ".join(head.verdict), "", "| claim | answer | what was found |", "|---|---|---|"]
-    answers = {answer.id: answer for answer in card.claims}
-    rows = [row for line in head.claims for row in _rows(line, answers[line.claim])]
+    rows = [row for line in head.claims for row in _rows(line, card)]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]
     ends = [] if card.rule is None else [f"- rule: `{card.rule.rule}`. {card.rule.text}"]
     ends += [f"- horizon of {name}: {_step(card, name)} {end}" for name, end in horizons.items()]
@@ -42,15 +42,15 @@ def _step(card: Scorecard, measurement: str) -> str:
     return next((found.step for found in declared if found is not None and found.step), "step")
 
 
-def _rows(line: ClaimLine, answer: ClaimAnswer) -> Iterator[str]:
+def _rows(line: ClaimLine, card: Scorecard) -> Iterator[str]:
     """Yield a row for a claim, and one for each of its controls and choices."""
     sure = f", certainty {line.level}" if line.level else ""
     title = _cell(line.title)
-    yield f"| {line.name}: {title} | {answer.outcome}{sure} | {_cell(line.text)} |"
-    arms = [("control", control.name, control.yes, control.n) for control in answer.controls]
-    choices = (*answer.readings, *answer.alternatives)
-    arms += [("with", choice.name, choice.yes, choice.n) for choice in choices]
-    yield from (f"| {label} {_cell(name)} | | {yes} of {n} |" for label, name, yes, n in arms)
+    yield f"| {line.name}: {title} | {line.outcome}{sure} | {_cell(line.text)} |"
+    own = [row for row in card.rows if row.claim == line.claim]
+    for row in arms_counted(own, Role.CONTROL, Role.READING, Role.ALTERNATIVE):
+        label = "control" if row.arm_role is Role.CONTROL else "with"
+        yield f"| {label} {_cell(row.arm_words)} | | {of(row.all_yes, row.all_n)} |"
 
 
 def _cell(text: str) -> str:

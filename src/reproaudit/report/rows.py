@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import counted, listed, number
-from reproaudit.formats.scorecard import Row, RowDecision
+from reproaudit.formats.scorecard import Row, RowDecision, RowRole
 from reproaudit.report.parts import (
     ARMS,
     CheckRows,
@@ -59,7 +59,7 @@ def left_out_words(every: Sequence[ClaimPart], brief: int) -> str:
         (len(left) - stated, "of other arms that ended as they should"),
     )
     rows = "; ".join(f"{counted(count, 'row')} {which}" for count, which in counts if count)
-    return f"In scorecard.json alone: {rows}." if rows else ""
+    return f"Not on this page, but in scorecard.json: {rows}." if rows else ""
 
 
 def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
@@ -149,6 +149,12 @@ def row_cells(row: Row) -> Sequence[str]:
     """Return a row under arm, runs, numbers, decision."""
     said = ": ".join(filter(None, (row.decision.value, row.why)))
     return arm_words(row), row.count, numbers_words(row), said
+
+
+def arms_counted(rows: Iterable[Row], *roles: Role) -> list[Row]:
+    """Return a row for each arm of some roles, whose `all_yes` of `all_n` runs say yes."""
+    decide = (row for row in rows if row.role is RowRole.DECIDES and row.primary)
+    return [*{(row.claim, row.arm): row for row in decide if row.arm_role in roles}.values()]
 
 
 def guess_rows(part: ClaimPart) -> list[Row]:

@@ -9,7 +9,8 @@ import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from reproaudit.formats.numbers import counted, maker_words
+from reproaudit.audit.arms import Role
+from reproaudit.formats.numbers import counted, maker_words, of
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level, Verdict
 from reproaudit.records import Record
@@ -28,7 +29,7 @@ from reproaudit.report.parts import (
     title_words,
 )
 from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import row_words
+from reproaudit.report.rows import arms_counted, row_words
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5
@@ -89,10 +90,10 @@ def judged_lines(
 
 def _choices(card: Scorecard, width: int) -> Iterator[str]:
     """Yield what each other value of a setting gave that runs had."""
-    for claim in card.claims:
-        for other in (*claim.readings, *claim.alternatives):
-            text = f"{claim.name} with {other.name}: {other.yes} of {other.n}, {other.decision}"
-            yield from _wrapped(text, width, "  ", "    ")
+    for row in arms_counted(card.rows, Role.READING, Role.ALTERNATIVE):
+        count = of(row.all_yes, row.all_n)
+        text = f"{row.name} with {row.arm_words}: {count}, {row.answer}"
+        yield from _wrapped(text, width, "  ", "    ")
 
 
 def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:

@@ -67,6 +67,11 @@ class _Open:
         return {"setting": first, "words": self.words, **({"also": tuple(also)} if also else {})}
 
     @property
+    def bare(self) -> str:
+        """The value as run."""
+        return listed([value_words(setting, setting.value) for setting in self.settings.values()])
+
+    @property
     def own(self) -> str:
         """The value as run, with who states it."""
         return self.stated(self.settings)
@@ -323,12 +328,12 @@ def _figures(claim: ClaimText, arm: ReadingAnswer) -> tuple[tuple[str, str], str
 
 
 def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
-    """A row of the table: the value as run, then another."""
+    """A row of the table: the value as run, of a guess without saying so, then another."""
     turns = values[0][1]
     small = any(claim.is_smaller(arm) for claim, arm in turns)
     return ChoiceRow(
         **choice.named,
-        value=choice.own,
+        value=choice.bare if choice.guess else choice.own,
         others=tuple(words for words, _ in values),
         guess=choice.guess,
         effects=tuple(_effect(claim, arm) for claim, arm in turns),
@@ -426,10 +431,10 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
     alone = len(same) == 1
     effects = tuple(_shortened(effect, short, clauses, alone=alone) for effect in first.effects)
     names = dict.fromkeys(row.words for row in same)
-    own = dict.fromkeys(row.value.removesuffix(GUESSED) for row in same)
+    own = ", ".join(dict.fromkeys(row.value for row in same))
     update = {
         "words": " or ".join(names),
-        "value": f"{', '.join(own)}{GUESSED if first.guess else ''}",
+        "value": f"{own} ({PLACES[Source.ASSUMPTION]})" if first.guess else own,
         "others": tuple(_other(row, value, alone=alone) for row in same for value in row.others),
         "effects": effects,
     }
@@ -439,9 +444,6 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
 def _other(row: ChoiceRow, value: str, *, alone: bool) -> str:
     """A value; a number beside those of other settings with the name of its own."""
     return f"{row.words} {value}" if not alone and value[:1].isdigit() else value
-
-
-GUESSED = f" ({PLACES[Source.ASSUMPTION]})"
 
 
 def _shortened(

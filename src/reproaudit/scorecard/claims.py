@@ -247,17 +247,17 @@ class ClaimText:
     @property
     def is_reduced(self) -> bool:
         """Whether the claim itself sets a number lower than the paper states it."""
-        stated = {
-            name: self.audit.settings[name]
-            for name in self.claim.settings
-            if name in self.audit.settings
-        }
+        shared = self.audit.settings
+        own = self.claim.settings
+        pairs = [
+            (own[name], shared[name].value)
+            for name in own
+            if name in shared and shared[name].source in (Source.PAPER, Source.CARD)
+        ]
+        numbers = (int, float)
         return any(
-            setting.source in (Source.PAPER, Source.CARD)
-            and isinstance(setting.value, int | float)
-            and isinstance(value := self.claim.settings[name], int | float)
-            and value < setting.value
-            for name, setting in stated.items()
+            isinstance(value, numbers) and isinstance(stated, numbers) and value < stated
+            for value, stated in pairs
         )
 
     def is_smaller(self, arm: ArmAnswer) -> bool:

@@ -16,7 +16,6 @@ from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.model import Audit, Reading, Setting, Source, known_tier
 from reproaudit.audit.review import Reviews
 from reproaudit.checks import Provenance
-from reproaudit.formats.names import value_words
 from reproaudit.formats.numbers import at_words, capital, counted, listed
 from reproaudit.formats.outcomes import legend
 from reproaudit.formats.scorecard import (
@@ -453,7 +452,7 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     for choice in judged.choices:
         names = (choice.setting, *choice.also)
         chosen = [settings[name] for name in names]
-        text = (None if choice.also else chosen[0].ask) or _question(choice, chosen)
+        text = (None if choice.also else chosen[0].ask) or _question(choice)
         asked = text in told or (choice.also and not alone.isdisjoint(names))
         if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
             continue
@@ -482,13 +481,12 @@ def _is_no_question(setting: Setting) -> bool:
 def _is_between_papers(setting: Setting) -> bool:
     """Whether it is another paper that states a value."""
     stated: Sequence[Setting | Reading] = [setting, *setting.readings]
-    return any(one.who or one.source is Source.REPRODUCTION for one in stated)
+    return any(value.who or value.source is Source.REPRODUCTION for value in stated)
 
 
-def _question(choice: ChoiceRow, settings: Sequence[Setting]) -> str:
+def _question(choice: ChoiceRow) -> str:
     if choice.guess:
-        values = listed([value_words(setting, setting.value) for setting in settings])
-        return f"{capital(choice.words)}? We took {values}."
+        return f"{capital(choice.words)}? We took {choice.value}."
     return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
