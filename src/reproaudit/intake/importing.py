@@ -61,6 +61,7 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
+    is_called,
     kin,
     kinship,
     normal,
