@@ -107,7 +107,7 @@ def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
             continue
         if asked.wants_any(other.curves) and not asked.wants_any(run.curves):
             beside[run.name] = StrayError(run.name, "", _IDLE)
-        if is_copy(run, other):
+        if is_copy(run, other, asked):
             beside[run.name] = StrayError(run.name, "", "Copies of what lies beside them")
     return beside
 

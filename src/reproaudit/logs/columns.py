@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +28,6 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
-FEWEST_ALIKE = 3
-"""Columns that differ in a number alone, from which this may be that of their seeds."""
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
@@ -128,16 +125,6 @@ def form_of(source: LogSource, table: Table) -> TableForm:
 def stem_of(path: Path) -> str:
     """Return the name of a file without its endings."""
     return path.name.removesuffix(".gz").rpartition(".")[0]
-
-
-def patterns_of(columns: Iterable[str]) -> Iterator[str]:
-    """Yield what columns are called that differ in a number alone: ``split{seed}_score``."""
-    counts = Counter(
-        f"{column[: matched.start()]}{{seed}}{column[matched.end() :]}"
-        for column in columns
-        for matched in re.finditer(r"\d+", column)
-    )
-    yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
 
 
 def _stem(source: LogSource, column: str) -> str:

@@ -157,7 +157,7 @@ def with_places(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial)[_=-]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 
