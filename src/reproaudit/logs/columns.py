@@ -195,8 +195,8 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
 def _has_a_row_a_run(table: Table, form: TableForm) -> bool:
     """Tell whether no row is a step of a run, so that no number in it follows a schedule."""
     named = [column for column in map(form.column, ("seed", "run")) if column is not None]
-    telling = [*named, *(column for column in table.columns if _is_text(column, table))]
-    rows = {_at(row, telling) for _, row in table.rows}
+    texts = [c for c in table.columns if form.column("step") is None and _is_text(c, table)]
+    rows = {_at(row, [*named, *texts]) for _, row in table.rows}
     return len(rows) == len(table.rows)
 
 
