@@ -65,6 +65,7 @@ def place_runs(
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
     names = _seeds_in_names(request, runs)
+    is_there = any(asked.wants_any(run.curves) for run in runs)
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
         if rule.ignore:
@@ -74,9 +75,7 @@ def place_runs(
         except StrayError as stray:
             strays.append(stray)
         except LogError as fault:
-            is_idle = not asked.wants_any(run.curves) and any(
-                asked.wants_any(other.curves) for other in runs
-            )
+            is_idle = is_there and not asked.wants_any(run.curves)
             if run.unread or is_idle:
                 why = _unknown(run) if run.unread else _IDLE
                 strays.append(StrayError(run.name, fault.text, why))
@@ -88,7 +87,7 @@ def place_runs(
         given = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
         beside = _beside(given, asked)
         strays += beside.values()
-        own = [placed_run for placed_run in given if placed_run.run.name not in beside]
+        own = [placed_run for placed_run in given if id(placed_run) not in beside]
         faults += pooled(request, batch, own)
         _number(role, own)
     raise_all(faults)
@@ -96,19 +95,19 @@ def place_runs(
     return filled, strays
 
 
-def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
-    """Return the files of one role that are no runs beside another of their seed, by name."""
+def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[int, StrayError]:
+    """Return the files of one role that are no runs beside another of their seed, by identity."""
     first: dict[int | None, PlacedRun] = {}
-    beside: dict[str, StrayError] = {}
+    beside: dict[int, StrayError] = {}
     for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.curves)):
         run = placed.run
         other = first.setdefault(placed.seed, placed).run
         if other is run or placed.seed is None:
             continue
         if asked.wants_any(other.curves) and not asked.wants_any(run.curves):
-            beside[run.name] = StrayError(run.name, "", _IDLE)
-        if is_copy(run, other):
-            beside[run.name] = StrayError(run.name, "", "Copies of what lies beside them")
+            beside[id(placed)] = StrayError(run.name, "", _IDLE)
+        if is_copy(run, other, asked):
+            beside[id(placed)] = StrayError(run.name, "", "Copies of what lies beside them")
     return beside
 
 

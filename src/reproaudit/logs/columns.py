@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +28,6 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
-FEWEST_ALIKE = 3
-"""Columns that differ in a number alone, from which this may be that of their seeds."""
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
@@ -130,16 +127,6 @@ def stem_of(path: Path) -> str:
     return path.name.removesuffix(".gz").rpartition(".")[0]
 
 
-def patterns_of(columns: Iterable[str]) -> Iterator[str]:
-    """Yield what columns are called that differ in a number alone: ``split{seed}_score``."""
-    counts = Counter(
-        f"{column[: matched.start()]}{{seed}}{column[matched.end() :]}"
-        for column in columns
-        for matched in re.finditer(r"\d+", column)
-    )
-    yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
-
-
 def _stem(source: LogSource, column: str) -> str:
     """Return what a lone column of values is called: as its file, if this is called as no run."""
     stem = stem_of(source.path)
@@ -208,8 +195,8 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
 def _has_a_row_a_run(table: Table, form: TableForm) -> bool:
     """Tell whether no row is a step of a run, so that no number in it follows a schedule."""
     named = [column for column in map(form.column, ("seed", "run")) if column is not None]
-    telling = [*named, *(column for column in table.columns if _is_text(column, table))]
-    rows = {_at(row, telling) for _, row in table.rows}
+    texts = [c for c in table.columns if form.column("step") is None and _is_text(c, table)]
+    rows = {_at(row, [*named, *texts]) for _, row in table.rows}
     return len(rows) == len(table.rows)
 
 

@@ -27,6 +27,7 @@ from reproaudit.logs.opening import (
     read_log_text,
 )
 
+HUGGING_FACE = "Hugging Face"
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
@@ -64,7 +65,7 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
     config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
-    if run.folder / CONFIG_OF_MODEL not in files:
+    if run.source == HUGGING_FACE and run.folder / CONFIG_OF_MODEL not in files:
         files = (*files, *sorted(run.folder.glob(f"checkpoint-*/{CONFIG_OF_MODEL}"))[:1])
     unread = list[str]()
     for file in files:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
@@ -162,14 +163,17 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_copy(run: LoggedRun, other: LoggedRun) -> bool:
-    """Return True if two files of one folder hold the same points under the same tags."""
-    apart = run.files != other.files and run.folder == other.folder and run.config == other.config
-    return (apart and run.curves.keys() == other.curves.keys()) and all(
-        at.keys() == other.curves[tag].keys()
-        and all(at[place].all_steps == other.curves[tag][place].all_steps for place in at)
-        and not _differ(at, other.curves[tag])
-        for tag, at in run.curves.items()
+def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
+    """Return True if two files of one folder hold the same courses of what is wanted, or of all."""
+    tags = [tag for tag in run.curves if asked.wants(tag)] or [*run.curves]
+    if run.files == other.files or run.folder != other.folder or not tags:
+        return False
+    return all(
+        tag in other.curves
+        and run.curves[tag].keys() == other.curves[tag].keys()
+        and not _differ(run.curves[tag], other.curves[tag])
+        and all(len(curve.values) > 1 for curve in run.curves[tag].values())
+        for tag in tags
     )
 
 

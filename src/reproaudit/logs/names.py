@@ -119,9 +119,10 @@ def words_in(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
-def letters_of(name: str) -> str:
-    """Return a name without what joins its words: valloss for ``val/loss``."""
-    return re.sub("[^a-z0-9]", "", name.lower())
+def is_called(name: str, tag: str) -> bool:
+    """Return True if a tag, or its last part, is called so but for what joins its words."""
+    letters, *own = (re.sub("[^a-z0-9]", "", each.lower()) for each in (name, tag, last_part(tag)))
+    return letters in own
 
 
 def is_seed_name(name: str) -> bool:
@@ -156,7 +157,7 @@ def with_places(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial)[_=-]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 

@@ -19,7 +19,6 @@ from reproaudit.logs.columns import (
     TableForm,
     chart_parts,
     form_of,
-    patterns_of,
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
@@ -37,7 +36,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
-from reproaudit.logs.names import SEED_IN_NAME, is_own
+from reproaudit.logs.names import SEED_IN_NAME, is_own, with_places
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -54,21 +53,10 @@ from reproaudit.logs.rows import (
 )
 from reproaudit.logs.spread import spread
 
-_ENDED = frozenset(
-    (
-        "",
-        "-",
-        "finished",
-        "completed",
-        "complete",
-        "success",
-        "succeeded",
-        "done",
-        "ok",
-        "terminated",
-        "diverged",
-    )
+_ENDED = re.compile(
+    r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
 )
+"""What a status says of a run that came to its end."""
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
@@ -144,10 +132,10 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     apart = form.column("seed") or form.column("run") or form.column("step")
     whole = any(map(source.asked.wants, table.columns))
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
-        patterns = [*patterns_of(table.columns)]
         name = source.asked.only or "NAME"
-        ways = [f'`mapping: {{{name}: "{pattern}"}}`' for pattern in patterns[:1]]
-        way = "".join(f" If each column is a run: {each}." for each in ways)
+        placed = [each for c in table.columns if "{seed}" in (each := with_places(c, ()))]
+        ways = [f' If each column is a run: `mapping: {{{name}: "{each}"}}`.' for each in placed]
+        way = "".join(ways[:1])
         raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
@@ -219,7 +207,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         builders[key].diverged |= state.lower() == "diverged"
-        if state.lower() not in _ENDED:
+        if not _ENDED.fullmatch(state):
             builders[key].unfinished = (f"its column '{status}' says {state}",)
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
