@@ -430,3 +430,12 @@ def test_a_mean_beside_objects_of_folds_is_named(tmp_path: Path) -> None:
     made = judged(tmp_path, [tmp_path / "logs"])
     assert counts(made) == (4, 5)
     assert "passed over beside the runs: score" in notes(made)
+
+
+def test_a_run_that_was_cut_is_asked_about_with_the_value_that_is_meant(tmp_path: Path) -> None:
+    for home in trainer_folders(tmp_path / "logs"):
+        for summary in home.glob("*_results.json"):
+            summary.unlink()
+    (tmp_path / "logs" / "baseline-seed4" / "trainer_state.json").unlink()
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 4)

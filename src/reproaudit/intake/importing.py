@@ -450,6 +450,12 @@ def _role(
                 if made is not None:
                     by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
+        if misfits:
+            misfits |= {
+                f"seed {seed}: {placed.run.stopped}; {_way([placed.run.name], 'crashed')}": None
+                for seed, placed in runs.items()
+                if placed.run.stopped and not placed.diverged and mapping.complete is None
+            }
         if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
             role.withheld[name] = reasons
         elif by_seed:
@@ -621,8 +627,9 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
         if role.withheld:
-            name, reasons = next(iter(role.withheld.items()))
-            fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            name = next(iter(role.withheld))
+            reasons = [why for each in roles for why in each.withheld.get(name, ())]
+            fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         akin = {tag: [name for name in absent if kin(name, tag)] for tag in ignored}
