@@ -134,6 +134,18 @@ def test_the_law_is_smooth_and_a_jump_is_not(
     assert rise[0] <= measured["rise"] <= rise[1]
 
 
+@pytest.mark.parametrize(
+    "changed", [{}, {"labels": "permuted"}, {"ridge": 9.0}, {"grows": "rows"}, {"outputs": "toy"}]
+)
+def test_outputs_that_are_kept_are_those_of_the_settings(changed: dict[str, Any]) -> None:
+    s = settings("emergence", sizes=(3, 9), targets=10, **changed)
+    model = wei2022.constructed if s.outputs == "toy" else wei2022.trained
+    made = [model(s, 5, index)[0] for index in range(2)]
+    for metric in ("item", "brier"):
+        scores = wei2022.answers(AuditSettings(**{**vars(s), "metric": metric}), 5)[1]
+        assert np.array_equal(scores, made)
+
+
 def test_parts_of_a_split_share_no_row() -> None:
     s = settings("autoencoders", train_rows=30, test_rows=20)
     rows = np.vstack([task.rows_of(s, 4, part)[0] for part in ("train", "test")])

@@ -18,6 +18,7 @@ Reconstruction_c of autoencoders (Schaeffer, 5)  `measure_autoencoders` there
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit, logit
@@ -122,12 +123,24 @@ def forecast_error(places: Array, score: Array, scale: str, resolution: float) -
     return float(abs(back(line(places[-1])) - score[-1]))
 
 
-def answers(s: AuditSettings, seed: int) -> tuple[Array, Array, Array, Array]:
-    """Return labels (row), scores (size, row, class), hits (size, row) and targets of a family."""
+MADE_BY = "images split train_rows test_rows ridge labels outputs toy_power toy_scale sizes grows"
+"""The settings on which a family's outputs depend; others say how these are scored."""
+
+
+@lru_cache(maxsize=64)
+def outputs_of(s: AuditSettings, seed: int) -> tuple[Array, Array]:
+    """Return scores (size, row, class) and hits (size, row) of a family; once for all metrics."""
     model = trained if s.outputs == "trained" else constructed
     with one_thread():
         made = [model(s, seed, index) for index in range(len(s.sizes))]
     scores, hits = (np.stack(each) for each in zip(*made, strict=True))
+    return scores, hits
+
+
+def answers(s: AuditSettings, seed: int) -> tuple[Array, Array, Array, Array]:
+    """Return labels (row), scores (size, row, class), hits (size, row) and targets of a family."""
+    made_by = {name: getattr(s, name) for name in MADE_BY.split()}
+    scores, hits = outputs_of(AuditSettings(**made_by), seed)
     labels = rows_of(s, seed, "test")[1]
     return labels, scores, hits, draw_targets(s, seed, labels)
 
