@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,3 +118,22 @@ def browser() -> Iterator[Any]:
         one = driver.chromium.launch(executable_path=chromium, args=sandbox)
         yield one
         one.close()
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
+    """A named data folder and a cache folder, both empty, no package and no network."""
+    images = importlib.import_module("reproaudit.lab.images")
+    named, cached = tmp_path / "named", tmp_path / "cache"
+    named.mkdir()
+    monkeypatch.setenv(images.DATA_VARIABLE, str(named))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cached))
+
+    def no_network(*_args: object, **_options: object) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    monkeypatch.setattr(images, "PACKAGE", "no-package-of-this-name")
+    images._packaged.cache_clear()
+    yield named, cached / "reproaudit"
+    images._packaged.cache_clear()

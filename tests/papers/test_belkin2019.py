@@ -92,9 +92,37 @@ def test_a_bend_is_one_of_a_u_and_the_second_fall_else() -> None:
 def test_both_sides_of_n_may_have_a_u_each_where_all_sizes_have_none() -> None:
     effective, risk = np.array([[1.0, 2.0, 9.0, 3.0, 1.5]]), np.array([[3.0, 4.0, 9.0, 2.0, 1.0]])
     s = settings_of("features", n=10, ratios=(0.1, 0.5, 1.0, 2.0, 3.0))
-    assert paper.effective_bends(s, effective, risk) == pytest.approx([1])
+    assert paper.effective_bends(s, effective, risk, 10) == pytest.approx([1])
     pooled = AuditSettings(**{**vars(s), "together": "pooled"})
-    assert paper.effective_bends(pooled, effective, risk) == pytest.approx([2])
+    assert paper.effective_bends(pooled, effective, risk, 10) == pytest.approx([2])
+
+
+@pytest.mark.parametrize("together", ["each", "pooled"])
+@pytest.mark.parametrize(("peak", "bend"), [(2.0, 1.0), (1.0, 2.0)])
+def test_counts_that_peak_at_2n_make_a_u_of_a_risk_that_peaks_there(
+    together: str, peak: float, bend: float
+) -> None:
+    """So the control of the U can pass, and fails for where the risk has its peak."""
+    s = settings_of("features", n=10, ratios=(0.5, 1.0, 2.0, 4.0, 8.0), together=together)
+    ratios = np.array([s.ratios])
+    elsewhere, risk = np.minimum(ratios, 4 / ratios), np.minimum(ratios, peak**2 / ratios)
+    assert paper.effective_bends(s, elsewhere, risk, 20) == pytest.approx([bend])
+
+
+def test_after_a_switch_there_are_components_or_features_that_are_not_the_raw_ones() -> None:
+    s = settings_of("switch", n=30)
+    problem = paper.fourier_problem(s, 2, 12 + 120)
+    few = paper.basis_of(s, problem, 132).first(12)
+    assert paper.after_switch(s, problem, 12).scores == pytest.approx(few.scores)
+    columns = AuditSettings(**{**vars(s), "taken": "columns"})
+    last = paper.Problem(problem.columns[:, 120:], *list(vars(problem).values())[1:])
+    expected = paper.basis_of(s, last, 12).scores
+    assert paper.after_switch(columns, problem, 12).scores == pytest.approx(expected)
+
+
+def test_a_user_with_all_of_mnist_has_as_many_rows() -> None:
+    s = settings_of("features", n=30, validation=5, tests=7)
+    assert len(paper.fourier_problem(s, 0, 4).targets) == 42
 
 
 def test_noise_changes_the_targets_of_no_test_row() -> None:

@@ -19,35 +19,29 @@ isotropic inputs: the risk in closed form (Belkin, Hsu, Xu)   `closed_form`
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reproaudit.lab import Array, AuditSettings, experiment_of, generator, one_thread
+from reproaudit.lab import (
+    Array,
+    AuditSettings,
+    checksums,
+    experiment_of,
+    generator,
+    one_thread,
+    pictures,
+)
 
 ONE_HOT = np.eye(10)
 PENALTIES = np.logspace(-8, 2, 25)
 """The ridges among which a tuned one is chosen; columns have a mean square of order 1/p."""
 
 
-@cache
-def digits() -> tuple[Array, Array]:
-    """Return scikit-learn's 1,797 digits: pixels (row, 64) between 0 and 1, and labels (row)."""
-    from sklearn.datasets import load_digits  # slow to import
-
-    loaded = load_digits()
-    return loaded.data / 16.0, loaded.target
-
-
 def checksum(s: AuditSettings) -> dict[str, str]:
-    """Return the checksum of the digits, where they are read."""
-    if s.inputs != "digits":
-        return {}
-    content = b"".join(part.tobytes() for part in digits())
-    return {"scikit-learn digits": hashlib.sha256(content).hexdigest()}
+    """Return the checksums of the pictures, where they are read."""
+    return checksums(s.images, s.split) if s.inputs == "pictures" else {}
 
 
 @dataclass(frozen=True)
@@ -77,27 +71,27 @@ def divided(s: AuditSettings, columns: Array, targets: Array) -> Problem:
 
 
 def fourier_problem(s: AuditSettings, seed: int, count: int) -> Problem:
-    """Draw digits, and as many columns cos⟨v, x⟩, sin⟨v, x⟩ in turn, v ~ N(0, s²I)."""
-    pixels, labels = digits()
-    rows = generator(seed, "rows").permutation(len(labels))
-    v = generator(seed, "frequencies").normal(0, s.scale, ((count + 1) // 2, 64))
-    phases = pixels[rows] @ v.T
+    """Draw pictures, and as many columns cos⟨v, x⟩, sin⟨v, x⟩ in turn, v ~ N(0, s²I)."""
+    every = pictures(s.images, s.split)
+    rows = generator(seed, "rows").permutation(len(every.labels))[: s.n + s.validation + s.tests]
+    v = generator(seed, "frequencies").normal(0, s.scale, ((count + 1) // 2, every.pixels.shape[1]))
+    phases = every.pixels[rows] @ v.T
     columns = np.stack([np.cos(phases), np.sin(phases)], axis=2).reshape(len(rows), -1)
     if s.arithmetic == "half":
         columns = columns.astype(np.float16).astype(float)
-    return divided(s, columns[:, :count], ONE_HOT[labels[rows]] - s.target_offset)
+    return divided(s, columns[:, :count], ONE_HOT[every.labels[rows]] - s.target_offset)
 
 
 def ordered_problem(s: AuditSettings, seed: int, count: int) -> Problem:
     """Draw isotropic inputs, and ten noisy linear targets whose weights fall like 1/j."""
     rng = generator(seed, "ordered")
-    x = rng.standard_normal((s.n + s.validation + 1000, count))
+    x = rng.standard_normal((s.n + s.validation + s.tests, count))
     weights = rng.standard_normal((count, 10)) / np.arange(1, count + 1)[:, None]
     noise = rng.normal(0, s.residual**0.5, (len(x), 10))
     return divided(s, x, x @ weights + noise)
 
 
-PROBLEMS = {"digits": fourier_problem, "ordered": ordered_problem}
+PROBLEMS = {"pictures": fourier_problem, "ordered": ordered_problem}
 
 
 @dataclass(frozen=True)
@@ -188,14 +182,15 @@ def rise(curve: Array) -> Array:
     return np.maximum.accumulate(curve - np.minimum.accumulate(curve))
 
 
-def effective_bends(s: AuditSettings, effective: Array, risk: Array) -> Array:
-    """Return the bend over effective parameters, by noise: the worse side of n columns, or of all.
+def effective_bends(s: AuditSettings, effective: Array, risk: Array, threshold: int) -> Array:
+    """Return the bend over effective parameters, by noise: the worse side of a count, or of all.
 
     Shapes of both arrays: (noise, size).
     """
     counts = np.array(counts_of(s))
-    sides = {"each": [counts <= s.n, counts >= s.n], "pooled": [counts > 0]}[s.together]
-    pairs = list(zip(effective, risk, strict=True))
+    each = [counts <= threshold, counts >= threshold]
+    sides = {"each": each, "pooled": [counts > 0]}[s.together]
+    pairs = zip(effective, risk, strict=True)
     return np.array([max(bend(y[at][np.argsort(x[at])]) for at in sides) for x, y in pairs])
 
 
@@ -224,7 +219,7 @@ def measure_features(s: AuditSettings, seed: int) -> Mapping[str, Array]:
     with one_thread():
         risk, train, norm, effective = curve_of(s, seed, s.noises)
     ratios = np.array(s.ratios)
-    permuted = effective[:, generator(seed, "permuted").permutation(len(ratios))]
+    elsewhere = np.minimum(ratios, 4 / ratios) * np.ones_like(risk)
     return {
         "risk": risk,
         "train": train,
@@ -235,27 +230,31 @@ def measure_features(s: AuditSettings, seed: int) -> Mapping[str, Array]:
         "end": risk[:, -1],
         "rise": np.exp([rise(np.log(each))[-1] for each in risk]),
         "bend_raw": np.array([bend(each) for each in risk]),
-        "bend_effective": effective_bends(s, effective, risk),
-        "bend_permuted": effective_bends(s, permuted, risk),
+        "bend_effective": effective_bends(s, effective, risk, s.n),
+        "bend_elsewhere": effective_bends(s, elsewhere, risk, 2 * s.n),
     }
+
+
+def after_switch(s: AuditSettings, problem: Problem, star: int) -> Basis:
+    """Return p* components of p* and further features, or the last p* of these as they are."""
+    count = star + round(s.excess * s.n)
+    if s.taken == "components":
+        return basis_of(s, problem, count).first(star)
+    return basis_of(s, replace(problem, columns=problem.columns[:, count - star : count]), star)
 
 
 def measure_switch(s: AuditSettings, seed: int) -> Mapping[str, Array]:
     """Raise raw features to p*, then take p* components of ever more: risks by p* (Curth)."""
     stars = [round(star * s.n) for star in s.stars]
-    problem = fourier_problem(s, seed, stars[-1] + round(s.excess * s.n))
-    targets = problem.targets
-    counts = [round(ratio * s.n) for ratio in s.ratios if ratio <= 1]
+    problem = fourier_problem(s, seed, max(stars) + round(s.excess * s.n))
+    counts = sorted({*stars, *(count for count in counts_of(s) if count < s.n)})
     measured = np.empty((4, len(stars)))
     with one_thread():
+        raw = [assess(s, basis_of(s, problem, count), problem.targets)[0] for count in counts]
         for place, star in enumerate(stars):
-            raw = [
-                assess(s, basis_of(s, problem, count), targets)[0]
-                for count in [*(c for c in counts if c < star), star]
-            ]
-            wide = basis_of(s, problem, star + round(s.excess * s.n))
-            after, train, *_ = assess(s, wide.first(star), targets)
-            measured[:, place] = raw[-1], after, train, min(raw)
+            after, train, *_ = assess(s, after_switch(s, problem, star), problem.targets)
+            until = raw[: counts.index(star) + 1]
+            measured[:, place] = until[-1], after, train, min(until)
     return dict(zip(("before", "after", "train", "least"), measured, strict=True))
 
 
@@ -290,7 +289,8 @@ def measure_isotropic(s: AuditSettings, seed: int) -> Mapping[str, Array]:
 
 
 def _stand_in(s: AuditSettings) -> str:
-    return f"{s.n} of scikit-learn's 8×8 digits in place of 10,000 of MNIST"
+    kind = {"mnist": "pictures", "digits": "of scikit-learn's 8×8 digits"}[s.images]
+    return f"{s.n} {kind} in place of 10,000 of MNIST"
 
 
 EXPERIMENTS = {

@@ -4,68 +4,50 @@ Against it: Schaeffer, Miranda, Koyejo: Are emergent abilities of large language
 NeurIPS 2023, arXiv 2304.15004. Nothing here is a language model: ridge regressions on random
 features read digits, and several metrics score the same outputs. No code of either was found.
 
-===============================================  ======================
+===============================================  ===================================
 the papers                                       here
-===============================================  ======================
+===============================================  ===================================
 exact match; subset accuracy (Schaeffer, 5)      `exact_match`
 accuracy of one item; Brier score                `skill`
 per-token law p = exp(−(N/c)^α) (Schaeffer, 2)   `per_token`
-emergence score (Schaeffer, 4)                   `emergence_score`
-Reconstruction_c of autoencoders (Schaeffer, 5)  `measure_autoencoders`
-===============================================  ======================
+emergence score (Schaeffer, 4)                   `emergence_score` in `autoencoders`
+Reconstruction_c of autoencoders (Schaeffer, 5)  `measure_autoencoders` there
+===============================================  ===================================
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import expit, logit
 
 from reproaudit.lab import Array, AuditSettings, experiment_of, generator, one_thread
+from reproaudit.papers.wei2022.autoencoders import measure_autoencoders
+from reproaudit.papers.wei2022.task import NAMES, checksum, rows_of
 
 ONE_HOT = np.eye(10)
 
 
-@cache
-def digits() -> tuple[Array, Array]:
-    """Return scikit-learn's 1,797 digits: pixels (row, 64) between 0 and 1, and labels (row)."""
-    from sklearn.datasets import load_digits  # slow to import
-
-    loaded = load_digits()
-    return loaded.data / 16.0, loaded.target
-
-
-def checksum(_: AuditSettings) -> dict[str, str]:
-    """Return the checksum of the digits."""
-    content = b"".join(part.tobytes() for part in digits())
-    return {"scikit-learn digits": hashlib.sha256(content).hexdigest()}
-
-
-def split(train_rows: int, seed: int) -> tuple[Array, Array]:
-    """Return the rows of a random split, those for training and the others."""
-    rows = generator(seed, "split").permutation(len(digits()[1]))
-    return rows[:train_rows], rows[train_rows:]
-
-
 def trained(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
     """Return scores (row, class) and hits (row) of ridge regression on random ReLU features."""
-    (pixels, labels), (train, test) = digits(), split(s.train_rows, seed)
-    width = s.sizes[index] if s.grows == "features" else s.sizes[-1]
-    train = train if s.grows == "features" else train[: s.sizes[index]]
-    wanted = ONE_HOT[labels[train]]
+    width, count = s.sizes[index], s.train_rows
+    if s.grows == "rows":
+        width, count = s.sizes[-1], s.sizes[index]
+    pixels, labels = (part[:count] for part in rows_of(s, seed, "train"))
+    test_pixels, test_labels = rows_of(s, seed, "test")
+    wanted = ONE_HOT[labels]
     if s.labels == "permuted":
         wanted = generator(seed, "labels", index).permutation(wanted)
     rng = generator(seed, "features", index)
-    weights, biases = rng.standard_normal((64, width)), rng.standard_normal(width)
-    seen, unseen = (np.maximum(pixels[rows] @ weights + biases, 0) for rows in (train, test))
+    weights, biases = rng.standard_normal((pixels.shape[1], width)), rng.standard_normal(width)
+    seen, unseen = (np.maximum(x @ weights + biases, 0) for x in (pixels, test_pixels))
     centred = seen - seen.mean(axis=0)
     gram = centred.T @ centred + s.ridge * np.eye(width)
     slopes = np.linalg.solve(gram, centred.T @ (wanted - wanted.mean(axis=0)))
     scores = (unseen - seen.mean(axis=0)) @ slopes + wanted.mean(axis=0)
-    return scores, scores.argmax(axis=1) == labels[test]
+    return scores, scores.argmax(axis=1) == test_labels
 
 
 def per_token(size: Array, scale: float, power: float) -> Array:
@@ -75,7 +57,7 @@ def per_token(size: Array, scale: float, power: float) -> Array:
 
 def constructed(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
     """Return what `trained` does, of a model of Schaeffer's law whose wrong classes are alike."""
-    own = ONE_HOT[digits()[1][split(s.train_rows, seed)[1]]]
+    own = ONE_HOT[rows_of(s, seed, "test")[1]]
     right = per_token(np.array(s.sizes[index]), s.toy_scale, s.toy_power)
     scores = np.where(own == 1, right, (1 - right) / 9)
     return scores, generator(seed, "toy", index).random(len(own)) < right
@@ -141,24 +123,40 @@ def forecast_error(places: Array, score: Array, scale: str, resolution: float) -
     return float(abs(back(line(places[-1])) - score[-1]))
 
 
-def answers(s: AuditSettings, seed: int) -> tuple[Array, Array, Array, Array]:
-    """Return labels (row), scores (size, row, class), hits (size, row) and targets of a family."""
+MADE_BY = "images split train_rows test_rows ridge labels outputs toy_power toy_scale sizes grows"
+"""The settings on which a family's outputs depend; others say how these are scored."""
+
+
+@lru_cache(maxsize=64)
+def outputs_of(s: AuditSettings, seed: int) -> tuple[Array, Array]:
+    """Return scores (size, row, class) and hits (size, row) of a family; once for all metrics."""
     model = trained if s.outputs == "trained" else constructed
     with one_thread():
         made = [model(s, seed, index) for index in range(len(s.sizes))]
     scores, hits = (np.stack(each) for each in zip(*made, strict=True))
-    labels = digits()[1][split(s.train_rows, seed)[1]]
+    return scores, hits
+
+
+def answers(s: AuditSettings, seed: int) -> tuple[Array, Array, Array, Array]:
+    """Return labels (row), scores (size, row, class), hits (size, row) and targets of a family."""
+    made_by = {name: getattr(s, name) for name in MADE_BY.split()}
+    scores, hits = outputs_of(AuditSettings(**made_by), seed)
+    labels = rows_of(s, seed, "test")[1]
     return labels, scores, hits, draw_targets(s, seed, labels)
 
 
 def measure_emergence(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
-    """Read how long a metric is absent along ln size, and how high it ends."""
+    """Read how long a metric is absent along ln size, how fast it rises, and how high it ends."""
     labels, scores, hits, targets = answers(s, seed)
     score = skill(s, scores, labels, hits, targets[: s.tested])
     seen = exact_match(hits, targets) <= s.window
     places = np.log(np.array(s.sizes) / s.sizes[0])[seen]
-    flat_share = crossing(places, score[seen], s.absent) / places[-1]
-    return {"score": score, "flat_share": flat_share, "top": score[seen][-1]}
+    return {
+        "score": score,
+        "flat_share": crossing(places, score[seen], s.absent) / places[-1],
+        "rise": steepest_rise(places, score[seen], s.steepest),
+        "top": score[seen][-1],
+    }
 
 
 def measure_comparison(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
@@ -193,56 +191,17 @@ def measure_toy(s: AuditSettings, seed: int) -> Mapping[str, float]:
     }
 
 
-def squared_errors(s: AuditSettings, seed: int, index: int) -> Array:
-    """Return ‖x − x̂‖² of each test row, x̂ = tanh(xV + a)W + b by Adam on all other rows."""
-    x, unseen = (digits()[0][rows] for rows in split(s.train_rows, seed))
-    rng, width = generator(seed, "autoencoder", index), s.units[index]
-    v, w = rng.standard_normal((64, width)) / 8, rng.standard_normal((width, 64)) / width**0.5
-    a, b = np.zeros(width), x.mean(axis=0)
-    first, second = ([np.zeros_like(each) for each in (v, a, w, b)] for _ in range(2))
-    for step in range(1, s.steps + 1):
-        hidden = np.tanh(x @ v + a)
-        outer = 2 * (hidden @ w + b - x) / len(x)
-        inner = (outer @ w.T) * (1 - hidden**2)
-        slopes = (x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0))
-        for weights, slope, mean, square in zip((v, a, w, b), slopes, first, second, strict=True):
-            mean += 0.1 * (slope - mean)
-            square += 0.001 * (slope**2 - square)
-            root = np.sqrt(square / (1 - 0.999**step)) + 1e-8
-            weights -= s.rate * mean / (1 - 0.9**step) / root
-    return np.asarray(((np.tanh(unseen @ v + a) @ w + b - unseen) ** 2).sum(axis=1))
+def _features(s: AuditSettings) -> str:
+    return f"random features on {NAMES[s.images]} in place of language models"
 
 
-def emergence_score(score: Array, resolution: float = 0.0) -> float:
-    """Return the range over the root of the median squared step, signed (Schaeffer, section 4).
+def _pictures(s: AuditSettings) -> str:
+    return f"{NAMES[s.images]} in place of CIFAR-100"
 
-    A median step below the resolution counts as large as that: the score is infinite at 0.
-    """
-    step = max(np.sqrt(np.median(np.diff(score) ** 2)), resolution)
-    return float(np.sign(score.argmax() - score.argmin()) * np.ptp(score) / step)
-
-
-def measure_autoencoders(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
-    """Score the same autoencoders by squared error and by the share below each threshold."""
-    with one_thread():
-        errors = np.stack([squared_errors(s, seed, index) for index in range(len(s.units))])
-    below = (errors[..., None] < np.array(s.thresholds)).mean(axis=1)
-    above_all = (errors[..., None] < errors.max() + np.array(s.thresholds)).mean(axis=1)
-    return {
-        "mse": errors.mean(axis=1),
-        "smooth_emergence": emergence_score(-errors.mean(axis=1)),
-        "reconstruction": below,
-        "emergence": [emergence_score(each, 1 / errors.shape[1]) for each in below.T],
-        "flat_emergence": [emergence_score(each, 1 / errors.shape[1]) for each in above_all.T],
-    }
-
-
-FEATURES = "random features on 8×8 digits in place of language models"
-PICTURES = "scikit-learn's 8×8 digits in place of CIFAR-100"
 
 EXPERIMENTS = {
-    "comparison": experiment_of(measure_comparison, data=checksum, proxy=lambda _: FEATURES),
-    "emergence": experiment_of(measure_emergence, data=checksum, proxy=lambda _: FEATURES),
+    "comparison": experiment_of(measure_comparison, data=checksum, proxy=_features),
+    "emergence": experiment_of(measure_emergence, data=checksum, proxy=_features),
     "toy": experiment_of(measure_toy),
-    "autoencoders": experiment_of(measure_autoencoders, data=checksum, proxy=lambda _: PICTURES),
+    "autoencoders": experiment_of(measure_autoencoders, data=checksum, proxy=_pictures),
 }
