@@ -8,6 +8,7 @@ import pytest
 from reproaudit.audit.catalog import Catalog
 from reproaudit.lab import AuditSettings, generator
 from reproaudit.papers.wilson2017 import (
+    EXPERIMENTS,
     Method,
     Network,
     choose,
@@ -84,7 +85,8 @@ def test_the_gradient_is_that_of_the_loss() -> None:
 
 def test_on_digits_adam_with_a_large_epsilon_is_momentum() -> None:
     limit = AUDIT.arms["as_momentum"].settings
-    measured = measure_digits(settings("digits", steps=100, **limit), 8)
+    quick = AUDIT.values_of("digits", "quick")
+    measured = measure_digits(AuditSettings(**{**quick, "steps": 100, **limit}), 8)
     assert measured["rival_error"] == pytest.approx(measured["momentum_error"], abs=1e-3)
     assert measured["rival_loss"] == pytest.approx(measured["momentum_loss"], rel=1e-2)
 
@@ -102,3 +104,16 @@ def test_the_choice_is_by_training_loss_or_by_validation_error_then_its_loss() -
     validation = (np.array([1.0, 3.0, 2.0]), np.array([0.2, 0.1, 0.1]))
     assert choose("training loss", np.array([0.1, 0.5, np.inf]), validation) == 0
     assert choose("validation", np.array([0.1, 0.5, np.inf]), validation) == 2
+
+
+def test_the_quick_tier_has_all_digits_and_each_tier_says_what_stands_in() -> None:
+    quick = AuditSettings(**AUDIT.values_of("digits", "quick"))
+    assert quick.train_rows + quick.validation_rows + quick.test_rows == 1797
+    stand_ins = [
+        EXPERIMENTS["digits"].proxy(AuditSettings(**AUDIT.values_of("digits", tier)))
+        for tier in ("quick", "paper")
+    ]
+    assert stand_ins == [
+        "300 rows of scikit-learn's 8×8 digits and a small network in place of CIFAR-10 and VGG",
+        "1,500 rows of MNIST and a small network in place of CIFAR-10 and VGG",
+    ]

@@ -1,7 +1,7 @@
 """Wilson and others: The marginal value of adaptive gradient methods. NeurIPS 2017, 1705.08292.
 
 Against it: Choi and others: On empirical comparisons of optimizers for deep learning. 1910.05446.
-No code of either was found. Digits and a small network stand in for the paper's networks.
+No code of either was found. MNIST and a small network stand in for the paper's networks.
 
 | in the papers | here |
 |---|---|
@@ -14,21 +14,19 @@ Several settings of one method descend at once: weights are arrays (setting, wei
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from reproaudit.lab import Array, AuditSettings, experiment_of, generator
+from reproaudit.lab import Array, AuditSettings, checksums, experiment_of, generator, pictures
+from reproaudit.papers.wilson2017.network import Network
 
 ADAPTIVE = ("adagrad", "rmsprop", "adam")
 """The adaptive methods on the separable problem."""
 FREE_EPSILON = 0.01
 """The ε beyond which a rate grows in proportion, so that Adam's step stays about as long."""
-CLASSES = 10
 Gradient = Callable[[Array, int], Array]
 """From weights (setting, weight) and a step from 1 on to gradients of the same shape."""
 
@@ -46,7 +44,9 @@ class Method:
 
     def descend(self, gradient: Gradient, start: Array, steps: int) -> Array:
         """The weights after so many steps; shape of `start`."""
-        w, m, v = start, np.zeros_like(start), np.zeros_like(start)
+        w = start
+        m = np.zeros_like(start)
+        v = np.zeros_like(start)
         for t in range(1, steps + 1):
             m, v, direction = self.direct(gradient(w, t), m, v, t)
             left = 1 - (t - 1) / steps if self.schedule == "linear" else 1.0
@@ -99,7 +99,8 @@ def test_error(w: Array, p: float) -> Array:
 
     Nobody has seen a new sample's own features, so that its first three alone count.
     """
-    label, common = w[:, 0], w[:, 1] + w[:, 2]
+    label = w[:, 0]
+    common = w[:, 1] + w[:, 2]
     return np.asarray(p * (label + common <= 0) + (1 - p) * (common - label >= 0))
 
 
@@ -109,8 +110,9 @@ def squares(x: Array, y: Array, batch: int, draw: np.random.Generator, steps: in
     rows = None if batch == n else draw.integers(n, size=(steps, batch))
 
     def gradient(w: Array, t: int) -> Array:
-        seen, wanted = (x, y) if rows is None else (x[rows[t - 1]], y[rows[t - 1]])
-        return np.asarray(2 / len(wanted) * (w @ seen.T - wanted) @ seen)
+        drawn = slice(None) if rows is None else rows[t - 1]
+        off = w @ x[drawn].T - y[drawn]
+        return np.asarray(2 / off.shape[1] * off @ x[drawn])
 
     return gradient
 
@@ -158,64 +160,9 @@ def measure_inclusion(s: AuditSettings, seed: int) -> Mapping[str, Any]:
     return {"distance": np.linalg.norm(adam - momentum, axis=1)}
 
 
-@cache
-def digits() -> tuple[Array, Array]:
-    """Scikit-learn's 1,797 digits: pixels (row, 64) between 0 and 1, and labels (row)."""
-    from sklearn.datasets import load_digits  # slow to import
-
-    loaded = load_digits()
-    return loaded.data / 16.0, loaded.target
-
-
-def checksum(_: AuditSettings) -> dict[str, str]:
-    """The checksum of the digits."""
-    content = b"".join(part.tobytes() for part in digits())
-    return {"scikit-learn digits": hashlib.sha256(content).hexdigest()}
-
-
-class Network:
-    """Networks with one hidden layer of ReLUs, whose weights are rows (setting, weight)."""
-
-    def __init__(self, inputs: int, hidden: int) -> None:
-        self.shapes = [(inputs, hidden), (1, hidden), (hidden, CLASSES), (1, CLASSES)]
-        self.ends = np.cumsum([rows * columns for rows, columns in self.shapes])
-
-    def start(self, draw: np.random.Generator) -> Array:
-        """One network's weights, normal with variance 2 over the inputs, and biases of 0."""
-        scales = [np.sqrt(2 / rows) if rows > 1 else 0.0 for rows, _ in self.shapes]
-        parts = zip(scales, self.shapes, strict=True)
-        return np.concatenate(
-            [(scale * draw.standard_normal(shape)).ravel() for scale, shape in parts]
-        )
-
-    def layers(self, w: Array) -> list[Array]:
-        """The weights and biases, each of shape (setting, rows, columns)."""
-        parts = zip(np.split(w, self.ends[:-1], axis=1), self.shapes, strict=True)
-        return [part.reshape(-1, *shape) for part, shape in parts]
-
-    def scores(self, w: Array, x: Array) -> tuple[Array, Array]:
-        """Hidden values (setting, row, hidden) and log-probabilities (setting, row, class)."""
-        w1, b1, w2, b2 = self.layers(w)
-        hidden = np.maximum(x @ w1 + b1, 0)
-        z = hidden @ w2 + b2
-        z = z - z.max(axis=2, keepdims=True)
-        return hidden, z - np.log(np.exp(z).sum(axis=2, keepdims=True))
-
-    def gradient(self, w: Array, x: Array, y: Array) -> Array:
-        """The gradient of the mean cross-entropy; shape of w."""
-        hidden, log_p = self.scores(w, x)
-        off = (np.exp(log_p) - np.eye(CLASSES)[y]) / len(y)
-        back = (off @ self.layers(w)[2].swapaxes(1, 2)) * (hidden > 0)
-        flows = [x.T @ back, back.sum(axis=1), hidden.swapaxes(1, 2) @ off, off.sum(axis=1)]
-        return np.concatenate([flow.reshape(len(w), -1) for flow in flows], axis=1)
-
-    def judge(self, w: Array, x: Array, y: Array) -> tuple[Array, Array]:
-        """Cross-entropy and share of errors of each setting; one that diverged has ∞ and 1."""
-        log_p = self.scores(w, x)[1]
-        loss = -log_p[:, np.arange(len(y)), y].mean(axis=1)
-        wrong = (log_p.argmax(axis=2) != y).mean(axis=1)
-        lost = ~np.isfinite(loss)
-        return np.where(lost, np.inf, loss), np.where(lost, 1.0, wrong)
+def checksum(s: AuditSettings) -> dict[str, str]:
+    """The checksum of the pictures."""
+    return checksums(s.images, s.split)
 
 
 def settings_of(s: AuditSettings, adapts: bool, draw: np.random.Generator) -> tuple[Array, Array]:
@@ -228,7 +175,7 @@ def settings_of(s: AuditSettings, adapts: bool, draw: np.random.Generator) -> tu
     epsilons = s.epsilons if adapts else (0.0,)  # momentum has none
     grid = [(r * max(1.0, e / FREE_EPSILON), e) for e in epsilons for r in rates]
     kept = np.sort(draw.permutation(len(grid))[: s.trials])
-    rate, epsilon = np.array(grid)[kept].T
+    rate, epsilon = np.array(grid, np.float32)[kept].T
     return rate[:, None], epsilon[:, None]
 
 
@@ -241,9 +188,12 @@ def choose(by: str, training_loss: Array, validation: tuple[Array, Array]) -> in
 
 def measure_digits(s: AuditSettings, seed: int) -> Mapping[str, Any]:
     """Test error and training loss of momentum and of its rival, each at the setting it chose."""
-    pixels, labels = digits()
+    read = pictures(s.images, s.split)
+    pixels = read.pixels.astype(np.float32)
+    labels = read.labels
     order = generator(seed, "split").permutation(len(labels))
-    train, validation, test = np.split(order, [s.train_rows, s.train_rows + s.validation_rows])
+    ends = np.cumsum([s.train_rows, s.validation_rows, s.test_rows])
+    train, validation, test, _ = np.split(order, ends)
     rows = generator(seed, "batches").integers(len(train), size=(s.steps, s.batch))
     network = Network(pixels.shape[1], s.hidden)
 
@@ -255,7 +205,8 @@ def measure_digits(s: AuditSettings, seed: int) -> Mapping[str, Any]:
     for i, (role, name) in enumerate((("momentum", s.baseline), ("rival", s.rival))):
         rate, epsilon = settings_of(s, name in ADAPTIVE, generator(seed, "trials", i))
         again = int(role == "rival" and name not in ADAPTIVE)
-        start = np.tile(network.start(generator(seed, "start", again)), (len(rate), 1))
+        begin = network.start(generator(seed, "start", again)).astype(np.float32)
+        start = np.tile(begin, (len(rate), 1))
         method = Method(name, rate, s.beta1, s.beta2, epsilon, s.schedule)
         with np.errstate(over="ignore", invalid="ignore"):
             w = method.descend(gradient, start, s.steps)
@@ -269,8 +220,10 @@ def measure_digits(s: AuditSettings, seed: int) -> Mapping[str, Any]:
     return measured
 
 
-def _stand_in(_: AuditSettings) -> str:
-    return "scikit-learn's 8×8 digits and a small network in place of CIFAR-10 and VGG"
+def _stand_in(s: AuditSettings) -> str:
+    data = "MNIST" if s.images == "mnist" else "scikit-learn's 8×8 digits"
+    rows = f"{s.train_rows:,} rows of {data}"
+    return f"{rows} and a small network in place of CIFAR-10 and VGG"
 
 
 EXPERIMENTS = {
