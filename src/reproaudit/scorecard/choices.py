@@ -387,7 +387,8 @@ def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
 def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """Return other guesses under which as few runs say yes, so that this one decides nothing alone.
 
-    If half of the training fails as well, the reason is how long training lasts.
+    Those that answer as the claim's own runs do are none. If half of the training fails as well,
+    the reason is how long training lasts.
     """
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
@@ -399,6 +400,7 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
         and other.varied.setting != arm.varied.setting
         and other.counts
         and not turns_answer(claim, other)
+        and other.answer is not _cell(claim, other).own_answer
         and (other.decision, other.yes, other.valid) == (arm.decision, arm.yes, arm.valid)
     ]
 

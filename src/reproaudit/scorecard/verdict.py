@@ -172,7 +172,11 @@ def _lines_counted(side: Sequence[ClaimLine]) -> str:
     """The lines of one side with their title and legend."""
     lines = (f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in side)
     return " ".join(
-        ["**The paper's own claims** ·", *legend({line.outcome for line in side}), *lines]
+        [
+            "**The paper's own claims** ·",
+            " · ".join(legend({line.outcome for line in side})),
+            *lines,
+        ]
     )
 
 
