@@ -132,8 +132,8 @@ def is_seed_name(name: str) -> bool:
 
 
 def is_started_with(name: str) -> bool:
-    """Return True if a number is called as what a run is started with, be it below others."""
-    return _STARTED_WITH.fullmatch(last_part(name)) is not None
+    """Return True if a number is called as what a run is started with; ``train/lr`` was logged."""
+    return _STARTED_WITH.fullmatch(normal(name)) is not None
 
 
 def is_own(name: str) -> bool:
