@@ -88,7 +88,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         return column
 
     tag = first(TAG_NAMES)
-    value = lower.get("value")
+    value = lower.get("value", lower.get("metricvalue"))
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:

@@ -22,7 +22,10 @@ STEP_NAMES = (
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
-TAG_NAMES = ("tag", "metric", "metric.name", "name", "key", "variable", "measurement", "quantity")
+TAG_NAMES = (
+    "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
+    "quantity",
+)  # fmt: skip
 """Columns of a long table that name the quantity of each row."""
 ARM_LIKE = re.compile(
     r"(model|method|algo(rithm)?|agent|variant|approach|system|pretrained)(_?(name|id|path|sanitized))*"
