@@ -439,3 +439,24 @@ def test_a_run_that_was_cut_is_asked_about_with_the_value_that_is_meant(tmp_path
     (tmp_path / "logs" / "baseline-seed4" / "trainer_state.json").unlink()
     lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
     assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 4)
+
+
+def test_where_a_schedule_ended_is_no_setting(tmp_path: Path) -> None:
+    file = table(
+        tmp_path / "runs.csv",
+        "method,seed,lr,train/lr,score",
+        lambda arm, seed, value: f"{arm},{seed},{0.1 / (7 + seed + value)},{seed % 2},{value}",
+    )
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_a_list_of_metrics_as_comet_exports_it(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [
+                {"metricName": name, "metricValue": str(v * n), "step": n, "runContext": None}
+                for n in range(4)
+                for name, v in (("score", value), ("loss", 9))
+            ]
+            text(tmp_path / "logs" / f"{arm}_seed{seed}" / "metrics.json", json.dumps(rows))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], form=SERIES)) == (4, 5)

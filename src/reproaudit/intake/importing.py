@@ -596,7 +596,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
         for name, tag in sure.items()
     }
-    way = ", ".join(f"{name}: {tag}" for name, tag in (lines or {in_order[0]: "TAG"}).items())
+    is_last = in_order[0] not in asked.series and courses.issuperset(tags)
+    open_line = {in_order[0]: last_of("TAG") if is_last and tags else "TAG"}
+    way = ", ".join(f"{name}: {tag}" for name, tag in (lines or open_line).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""

@@ -8,9 +8,10 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from reproaudit.audit.arms import ARM_NAME
@@ -64,7 +65,7 @@ def place_runs(
     strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
-    names = _seeds_in_names(request, runs)
+    names = cache(lambda: _seeds_in_names(request, runs))
     is_there = any(asked.wants_any(run.curves) for run in runs)
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
@@ -149,7 +150,7 @@ def _seeds_in_names(request: Request, runs: Sequence[LoggedRun]) -> str | None:
 
 
 def _placed(
-    request: Request, run: LoggedRun, rule: RunRule, names: str | None = None
+    request: Request, run: LoggedRun, rule: RunRule, names: Callable[[], str | None] | None = None
 ) -> tuple[Batch, PlacedRun]:
     """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
     mapping = request.mapping

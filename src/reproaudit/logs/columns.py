@@ -88,7 +88,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         return column
 
     tag = first(TAG_NAMES)
-    value = lower.get("value")
+    value = lower.get("value", lower.get("metricvalue"))
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
@@ -167,7 +167,7 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
         return False
     asked = source.asked
     is_known = column in asked.settings or (
-        is_started_with(column) and _has_a_row_a_run(table, form)
+        is_started_with(column) and _is_of_runs(column, table, form)
     )
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
@@ -192,12 +192,17 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
 
 
-def _has_a_row_a_run(table: Table, form: TableForm) -> bool:
-    """Tell whether no row is a step of a run, so that no number in it follows a schedule."""
+def _is_of_runs(column: str, table: Table, form: TableForm) -> bool:
+    """Tell whether each row is a run, and runs share what they have in a column.
+
+    Else its numbers may follow a schedule, or be where this ended.
+    """
     named = [column for column in map(form.column, ("seed", "run")) if column is not None]
     texts = [c for c in table.columns if form.column("step") is None and _is_text(c, table)]
     rows = {_at(row, [*named, *texts]) for _, row in table.rows}
-    return len(rows) == len(table.rows)
+    values = {str(row.get(column)) for _, row in table.rows}
+    is_shared = len(values) == 1 or len(values) * 2 <= len(table.rows)
+    return is_shared and len(rows) == len(table.rows)
 
 
 def _is_text(column: str, table: Table) -> bool:

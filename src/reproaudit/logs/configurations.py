@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -166,11 +166,13 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def seed_of(run: LoggedRun, mapping: MappingFile, names: str | None = None) -> int | None:
+def seed_of(
+    run: LoggedRun, mapping: MappingFile, names: Callable[[], str | None] | None = None
+) -> int | None:
     """Return a run's seed: a column of its table, its configuration, or its name.
 
     That which the mapping names wins. None, where runs without a seed are to be numbered. `names`
-    is the pattern of the runs' names that may have it.
+    gives the line of a mapping that reads seeds from the names of all runs, if one does.
     """
     is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
     if is_named and run.seed is not None:
@@ -193,7 +195,9 @@ def seed_of(run: LoggedRun, mapping: MappingFile, names: str | None = None) -> i
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         every = [] if run.in_time else seed_ways(run.seed_column)
-        ways = ", ".join(every if run.seed_column and every else [names or rule, *every])
+        ways = ", ".join(
+            every if run.seed_column and every else [(names and names()) or rule, *every]
+        )
         order = "" if run.in_time else ", or number the runs in their order,"
         text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")

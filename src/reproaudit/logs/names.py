@@ -22,7 +22,10 @@ STEP_NAMES = (
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
-TAG_NAMES = ("tag", "metric", "metric.name", "name", "key", "variable", "measurement", "quantity")
+TAG_NAMES = (
+    "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
+    "quantity",
+)  # fmt: skip
 """Columns of a long table that name the quantity of each row."""
 ARM_LIKE = re.compile(
     r"(model|method|algo(rithm)?|agent|variant|approach|system|pretrained)(_?(name|id|path|sanitized))*"
@@ -132,8 +135,8 @@ def is_seed_name(name: str) -> bool:
 
 
 def is_started_with(name: str) -> bool:
-    """Return True if a number is called as what a run is started with, be it below others."""
-    return _STARTED_WITH.fullmatch(last_part(name)) is not None
+    """Return True if a number is called as what a run is started with; ``train/lr`` was logged."""
+    return _STARTED_WITH.fullmatch(normal(name)) is not None
 
 
 def is_own(name: str) -> bool:
