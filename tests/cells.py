@@ -15,6 +15,7 @@ from typing import Any
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.declarations import Axis, Declaration, MeasurementKind
+from reproaudit.files import sha256
 from reproaudit.records import Record
 from reproaudit.run import modules, worker
 from reproaudit.run.cells import run_cells
@@ -60,6 +61,11 @@ def records(store: Store) -> dict[tuple[str, int], Record]:
     return {
         (record.experiment, record.seed): record for record in store.records("toy2020", "quick")
     }
+
+
+def sealed(body: bytes) -> bytes:
+    """A record's file, of the JSON that it holds."""
+    return b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
 
 
 def unreadable(store: Store) -> list[DamagedError]:

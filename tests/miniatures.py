@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,18 @@ def finish(process: subprocess.Popen[str], timeout: float = 300) -> tuple[int, s
 
 def run_program(arguments: Sequence[str], cwd: Path | None = None) -> tuple[int, str, str]:
     return finish(program(*arguments, cwd=cwd))
+
+
+def until(happened: Callable[[], object], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def git(folder: Path, *words: str, **environment: str) -> str:
+    """What git prints in a folder, where somebody whom no machine need know commits."""
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(folder), *who, *words]
+    env = {**os.environ, **environment}
+    return subprocess.check_output(command, env=env, text=True, stderr=subprocess.PIPE).strip()

@@ -26,6 +26,7 @@ import yaml
 from encoders import event_file
 from samples import AUDIT
 
+from cells import sealed
 from factories import card_of, falls_to, make_audit, make_record, make_records, make_scorecard
 from miniatures import audit_data, write_paper
 from reproaudit.audit.card import Card, read_card, with_checklist
@@ -35,7 +36,6 @@ from reproaudit.audit.loading import read_audit
 from reproaudit.audit.plan import cells_of_alternatives, cells_of_tier
 from reproaudit.audit.stated import read_claims
 from reproaudit.errors import AuditError, CardError
-from reproaudit.files import sha256
 from reproaudit.intake.reading import read_submission
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
@@ -176,10 +176,6 @@ def judge_an_audit(folder: Path, data: bytes) -> None:
         card = card_of(audit, records, "quick")
         assert markdown(card)
         assert list(report_lines(card))
-
-
-def sealed(body: bytes) -> bytes:
-    return b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
 
 
 def show_a_record(folder: Path, data: bytes) -> None:

@@ -17,6 +17,7 @@ from reproaudit.audit.draft import Results, draft_claims
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
 from reproaudit.cli import run_command
+from test_cards import filled
 
 pytestmark = pytest.mark.usefixtures("measured_here")
 
@@ -27,21 +28,12 @@ CLAIMS = """# What they say
 * MaxRL improves on the checkpoint that it starts from.
 3. Pass at 8 is at least 0.3, whatever the seed.
 """
-FILLED = (("higher: TODO", "higher: true"), ("from: TODO", "from: paper"),
-          ("at_least: TODO", "at_least: 0.5"), ("TODO", "Written by a person."))  # fmt: skip
 
 SCORES = {
     "maxrl": [0.42, 0.40, 0.43, 0.39, 0.41],
     "reinforce": [0.34, 0.31, 0.33, 0.32, 0.35],
     "checkpoint": [0.40, 0.41, 0.39, 0.40, 0.38],
 }
-
-
-def filled(text: str) -> str:
-    head, marker, rest = text.partition("schema_version")
-    for left_open, written in FILLED:
-        rest = rest.replace(left_open, written)
-    return head + marker + rest
 
 
 def drafted(folder: Path, *arguments: str, slug: str = "maxrl2026") -> tuple[Path, dict[str, Any]]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from miniatures import aligns, audit_data, claim, write_paper
+from miniatures import aligns, audit_data, claim, git, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.cli import run_command
 from reproaudit.formats.scorecard import Scorecard
@@ -386,11 +385,8 @@ def test_a_bound_that_changed_after_results_costs_certainty(
 def test_an_audit_that_was_not_committed_costs_certainty(
     tmp_path: Path, audits: Path, command: Command
 ) -> None:
-    subprocess.run(["git", "init", "-q", str(audits)], check=True)
-    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    subprocess.run(
-        ["git", "-C", str(audits), *who, "commit", "-q", "--allow-empty", "-m", "none"], check=True
-    )
+    git(audits, "init", "-q")
+    git(audits, "commit", "-q", "--allow-empty", "-m", "none")
     assert "rule" in reasons(command("run", "--tier", "paper"), "supported")
     assert "rule" not in reasons(command("run"), "supported"), "the quick tier has no history"
     assert "rule" in reasons(command("report", "--tier", "paper"), "supported")

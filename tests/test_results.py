@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from factories import falls_to, make_record
-from miniatures import audit_data, write_paper
+from miniatures import audit_data, git, write_paper
 from reproaudit.api import run_paper
 from reproaudit.audit.arms import Role
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
@@ -152,11 +151,6 @@ def supported(claim: str, count: int) -> ClaimAnswer:
     met = {"decision": Decision.MET, "relaxed": Decision.MET, "answer": Answer.YES}
     base = ReadingAnswer(name="own", role=Role.OWN, runs=runs, **met)
     return ClaimAnswer(id=claim, outcome=Outcome.SUPPORTED, base=base)
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    return subprocess.check_output(["git", "-C", str(folder), *who, *words], text=True).strip()
 
 
 def test_the_shipped_logs_begin_with_version_0_1() -> None:

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from cells import InProcess, cell, declare, locate, numbers, records
+from miniatures import git
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
 from reproaudit.errors import SpecError, TechnicalError, UsageError
@@ -129,24 +129,17 @@ def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None
 
 
 def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
-    def git(*arguments: str) -> str:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        done = subprocess.run(
-            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
-
     if shutil.which("git") is None:
         pytest.skip("no git here")
     file = tmp_path / "code.py"
     file.write_text("x = 1\n")
-    git("init")
+    git(tmp_path, "init")
     assert run_module._revision(file) is None  # within a checkout, but no part of it
-    git("add", "code.py")
-    git("commit", "-m", "First")
-    assert run_module._revision(file) == git("rev-parse", "HEAD")
+    git(tmp_path, "add", "code.py")
+    git(tmp_path, "commit", "-m", "First")
+    assert run_module._revision(file) == git(tmp_path, "rev-parse", "HEAD")
     file.write_text("x = 2\n")
-    assert run_module._revision(file) == git("rev-parse", "HEAD") + "+dirty"
+    assert run_module._revision(file) == git(tmp_path, "rev-parse", "HEAD") + "+dirty"
 
 
 def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:

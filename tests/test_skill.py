@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
+from miniatures import git
 from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parent.parent
@@ -45,19 +45,14 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-
-    def git(*words: str) -> None:
-        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-        subprocess.run(["git", *who, *words], check=True, capture_output=True)
-
-    git("init", "-q")
+    git(tmp_path, "init", "-q")
     Path("doe2026.yaml").write_text(shown("yaml"), encoding="utf-8")
     assert run_command(["check", "doe2026.yaml"]) == 0
     capsys.readouterr()
     assert run_command(["plan", "doe2026.yaml", "--json"]) == 0
     Path("PLAN.json").write_text(capsys.readouterr().out, encoding="utf-8")
-    git("add", "doe2026.yaml", "PLAN.json")
-    git("commit", "-qm", "The rule of doe2026")
+    git(tmp_path, "add", "doe2026.yaml", "PLAN.json")
+    git(tmp_path, "commit", "-qm", "The rule of doe2026")
     rows = json.loads(shown("json"))["per_seed"]
     for seed in range(2, 5):
         rows.append({**rows[0], "seed": seed, "ours": {"accuracy": 0.91 + seed / 100}})
@@ -65,8 +60,8 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(
         row["baseline"] = {"accuracy": 0.84 + row["seed"] / 1000}
         row["shuffled_labels"] = {"accuracy": 0.1 + row["seed"] / 1000}
     Path("results.json").write_text(json.dumps({"per_seed": rows}), encoding="utf-8")
-    git("add", "results.json")
-    git("commit", "-qm", "The runs of doe2026")
+    git(tmp_path, "add", "results.json")
+    git(tmp_path, "commit", "-qm", "The runs of doe2026")
     judge = ["judge", "doe2026.yaml", "results.json"]
     assert run_command([*judge, "--as-page", "doe2026.md"]) == 0
     said = " ".join(capsys.readouterr().out.split())

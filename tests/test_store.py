@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cells import cell, unreadable
+from cells import cell, sealed, unreadable
 from reproaudit.errors import AuditError, StoreError, TechnicalError
 from reproaudit.files import sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
@@ -145,10 +145,6 @@ def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
         store.write(record(**changes))
         assert [kept.status for kept in store.records("toy2020", "quick")] == [status]
         assert (store.find(CELL, NAME) is None) == (status == "failed")
-
-
-def sealed(body: bytes) -> bytes:
-    return b'{"sha256":"%s","record":%s}\n' % (sha256(body).encode(), body)
 
 
 BODY = record().model_dump_json().encode()

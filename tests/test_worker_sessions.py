@@ -8,14 +8,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reproaudit
-from miniatures import finish, program, setting, write_paper
+from miniatures import finish, program, setting, until, write_paper
 from reproaudit.report.printable import printable
 from reproaudit.run.events import CellNote, Event, Summary
 from reproaudit.run.executors.local import MOST_PRINTED, Limits
@@ -136,13 +136,6 @@ def group(pid: int) -> list[int]:
             continue
         members += [int(place.name)] if int(its) == pid and state != "Z" else []
     return members
-
-
-def until(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import yaml
 
 from cells import InProcess
+from miniatures import git
 from reproaudit.audit.catalog import Catalog
 from reproaudit.audit.loading import load_audit
 from reproaudit.cell import Cell
@@ -45,23 +45,11 @@ with open("out/metrics.csv", "w") as file:
 def commit(folder: Path) -> str:
     """Makes a folder a git repository of one commit; returns the commit's id."""
     fixed = "2026-11-20T12:00:00Z"
-    environment = {**os.environ, "GIT_AUTHOR_DATE": fixed, "GIT_COMMITTER_DATE": fixed}
-
-    def git(*arguments: str) -> str:
-        who = ["-c", "user.name=Author", "-c", "user.email=author@example.org"]
-        return subprocess.run(
-            ["git", *who, *arguments],
-            cwd=folder,
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
-
-    git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "-m", "As published")
-    return git("rev-parse", "HEAD")
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    dates = {"GIT_AUTHOR_DATE": fixed, "GIT_COMMITTER_DATE": fixed}
+    git(folder, "commit", "--quiet", "-m", "As published", **dates)
+    return git(folder, "rev-parse", "HEAD")
 
 
 def outsider(

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import reproaudit
+from miniatures import until
 from reproaudit.repositories.processes import Call, Ended, run_guarded
 
 SECONDS = 30.0
@@ -39,16 +39,9 @@ def family(folder: Path, then: str = "time.sleep(100)") -> list[str]:
     return [sys.executable, "-c", f"{FAMILY}{then}\n", str(folder)]
 
 
-def wait_for(happened: Callable[[], bool], seconds: float = SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 def pids(folder: Path) -> list[int]:
     files = [folder / "command", folder / "daemon"]
-    wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+    until(lambda: all(file.exists() and file.read_text() for file in files))
     return [int(file.read_text()) for file in files]
 
 
@@ -62,7 +55,7 @@ def is_running(pid: int) -> bool:
 
 def assert_all_gone(folder: Path) -> None:
     found = pids(folder)
-    wait_for(lambda: not any(map(is_running, found)))
+    until(lambda: not any(map(is_running, found)))
 
 
 def call(argv: list[str], folder: Path, seconds: float = SECONDS) -> Ended:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from outsiders import commit
 
+from miniatures import git
 from reproaudit.repositories.environments import copy_source
 from reproaudit.repositories.processes import CommandError
 from reproaudit.repositories.requirements import cache_of
@@ -90,10 +90,8 @@ def test_links_hooks_and_filters_of_a_repository_do_nothing(
 def test_a_submodule_is_refused(tmp_path: Path) -> None:
     place, first = repository(tmp_path)
     entry = f"160000,{first},inner"
-    git = ["git", "-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for order in (["update-index", "--add", "--cacheinfo", entry], ["commit", "-qm", "inner"]):
-        subprocess.run([*git, *order], cwd=place, check=True)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], cwd=place, check=True, capture_output=True)
-    revision = head.stdout.decode().strip()
+    git(place, "update-index", "--add", "--cacheinfo", entry)
+    git(place, "commit", "-qm", "inner")
+    revision = git(place, "rev-parse", "HEAD")
     with pytest.raises(CommandError, match="found the submodule 'inner'; expected none"):
         unpacked(tmp_path, PinnedSource(git="repository", revision=revision))

@@ -206,10 +206,10 @@ def a_file_an_arm(folder: Path) -> None:
         (folder / f"{arm}.csv").write_text("\n".join(["seed,pass_8", *rows, "mean,0.4"]))
 
 
-def a_folder_a_run(folder: Path) -> None:
+def a_folder_a_run(folder: Path, called: str = "run") -> None:
     for arm in ARMS:
         for seed, value in enumerate(NUMBERS[arm]):
-            run = folder / arm / f"run{seed}"
+            run = folder / arm / f"{called}{seed}"
             run.mkdir(parents=True)
             (run / "result.json").write_text(json.dumps({"pass_8": value}))
 
@@ -434,11 +434,7 @@ def in_a_file(make: Any) -> Any:
 
 
 def in_folders(folder: Path) -> None:
-    for arm in ARMS:
-        for seed, value in enumerate(NUMBERS[arm]):
-            run = folder / arm / f"seed_{seed}"
-            run.mkdir(parents=True)
-            (run / "result.json").write_text(json.dumps({"pass_8": value}))
+    a_folder_a_run(folder, "seed_")
 
 
 def in_columns(folder: Path) -> None:
