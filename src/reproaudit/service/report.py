@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import TierName
-from reproaudit.errors import AuditError, StoreError, UsageError
+from reproaudit.errors import AuditError, UsageError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.files import FORMATS, PAGES, TERMINAL, json_data
 from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
@@ -124,33 +123,6 @@ def _make_report(
     files = [path for card in cards for path in write_report(card, out, pages)]
     scales = scales_words(by_scale) if len(by_scale) > len(cards) else ""
     return MadeReport(cards, scales, tuple(files))
-
-
-@dataclass
-class RunPages:
-    """The pages of papers that are run. What cannot be written stops nothing else.
-
-    Attributes:
-        out: the folder of reports; no page is written if None.
-    """
-
-    out: Path | None
-    written: list[Path] = field(default_factory=list)
-    errors: list[StoreError] = field(default_factory=list)
-
-    def add(self, card: Scorecard) -> None:
-        """Write a paper's pages."""
-        self._keep(partial(write_report, card))
-
-    def close(self, cards: Sequence[Scorecard]) -> None:
-        """Write the registers."""
-        self._keep(partial(write_registers, cards))
-
-    def _keep(self, write: Callable[[Path], Iterable[Path]]) -> None:
-        try:
-            self.written += () if self.out is None else write(self.out)
-        except StoreError as error:
-            self.errors.append(error)
 
 
 def scorecards_data(scorecards: Sequence[Scorecard]) -> Any:

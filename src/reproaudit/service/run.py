@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.service.events import OnWork, WorkStarted, ignored
-from reproaudit.service.report import RunPages, scorecards_data
+from reproaudit.service.pages import write_registers, write_report
+from reproaudit.service.report import scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
 from reproaudit.store.records import Store
@@ -199,6 +201,7 @@ def run_papers(
     how: How,
     *,
     claims: Sequence[str] = (),
+    alternatives: bool = False,
     cheapest: bool = False,
     pages: Path | None = None,
     on_card: OnCard = ignored,
@@ -210,67 +213,88 @@ def run_papers(
     if cells are left for other runs. Other arguments and errors are those of `Workspace.run`.
 
     Args:
+        alternatives: whether they are run, too; then what has no record when the time is up stops
+            no judgement.
         pages: the folder for the pages of each paper when it is judged; None for no pages.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
-    _begin(papers, tier, how)
+    for entry, _ in papers:
+        how.device_for(entry)  # one that is not there is an error before a log of results begins
+    for entry, audit in papers if tier == "paper" else ():
+        results.begin(entry, audit, how.store.root)  # before a number is there
     order = cheapest_first(papers, tier) if cheapest else papers
     cells = [cell for _, audit in order for cell in cells_of_tier(audit, tier, claims)]
+    cells += [
+        cell for _, audit in order if alternatives for cell in cells_of_alternatives(audit, tier)
+    ]
     judged_too = [cell for _, audit in papers for cell in _judged_too(audit, tier, how.store)]
     if tier == "paper" and claims:  # the log knows answers on all records that there are
         judged_too += [cell for _, audit in papers for cell in cells_of_tier(audit, tier)]
     on_event(WorkStarted(tuple(audit for _, audit in papers), how.until))
-    kept = RunPages(pages)
-    judging = _Judging(papers, tier, how.store, on_event, on_card, kept)
+    judging = _Judging(papers, tier, how.store, pages, on_event, on_card)
     summary = how.run(cells, order, judging, judged_too)
     slugs = [entry.slug for entry, _ in papers]
     for slug in slugs:
         if slug not in summary.planned:
             judging(PaperFinished(slug, {}))
+        elif alternatives and slug in summary.left:
+            judging.judge(slug, summary.planned[slug])
     if judging.errors:
         raise judging.errors[0]
-    left = tuple(_left(slug, of, len(summary.planned[slug])) for slug, of in summary.left.items())
+    left = tuple(
+        _left(slug, count, len(summary.planned[slug]))
+        for slug, count in summary.left.items()
+        if not alternatives
+    )
     cards = tuple(judging.cards[slug] for slug in slugs if slug in judging.cards)
-    kept.close(cards)
-    return Ran(cards, summary.failed, left, tuple(kept.written), tuple(kept.errors))
+    judging.write(partial(write_registers, cards))
+    return Ran(cards, summary.failed, left, tuple(judging.written), tuple(judging.unwritten))
 
 
 @dataclass
 class _Judging:
-    """Follows the events of a run; judges each paper, and writes its pages, when it has records."""
+    """Follows the events of a run; judges each paper, and writes its pages, when it has records.
+
+    What cannot be judged or written stops nothing else.
+    """
 
     papers: Papers
     tier: TierName
     store: Store
+    pages: Path | None
     on_event: OnWork
     on_card: OnCard
-    pages: RunPages
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    unwritten: list[StoreError] = field(default_factory=list)
 
     def __call__(self, event: Event) -> None:
         """Follow an event."""
         self.on_event(event)
         if isinstance(event, PaperFinished):
-            self.on_event(PhaseStarted("judging", event.paper))
-            entry, audit = next(paper for paper in self.papers if paper[0].slug == event.paper)
-            try:
-                card = _judge(entry, audit, self.tier, self.store, event.planned)
-            except AuditError as error:  # stops no other paper
-                self.errors.append(error)
-                return
-            self.cards[event.paper] = card
-            self.pages.add(card)
-            self.on_card(card)
+            self.judge(event.paper, event.planned)
 
+    def judge(self, slug: str, planned: Mapping[TierKey, str]) -> None:
+        """Judge what was planned of a paper, and write its pages."""
+        self.on_event(PhaseStarted("judging", slug))
+        entry, audit = next(paper for paper in self.papers if paper[0].slug == slug)
+        try:
+            card = _judge(entry, audit, self.tier, self.store, planned)
+        except AuditError as error:
+            self.errors.append(error)
+            return
+        self.cards[slug] = card
+        self.write(partial(write_report, card))
+        self.on_card(card)
 
-def _begin(papers: Papers, tier: TierName, how: How) -> None:
-    """Begin the log of results at the paper tier, before a number is there."""
-    for entry, _ in papers:
-        how.device_for(entry)  # one that is not there is an error before a log of results begins
-    for entry, audit in papers if tier == "paper" else ():
-        results.begin(entry, audit, how.store.root)
+    def write(self, pages: Callable[[Path], Iterable[Path]]) -> None:
+        """Write pages or registers, if any are to be written."""
+        try:
+            self.written += () if self.pages is None else pages(self.pages)
+        except StoreError as error:
+            self.unwritten.append(error)
 
 
 def _judge(
@@ -305,32 +329,6 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
             yield from cells_of_tier(audit, judged)
         if any(store.files(audit.paper.slug, varied_tier(kept))):
             yield from cells_of_alternatives(audit, judged)
-
-
-def run_multiverse(
-    entry: Entry,
-    audit: Audit,
-    tier: TierName,
-    how: How,
-    pages: Path,
-    on_event: OnWork = ignored,
-) -> Ran:
-    """Run what is missing of a tier and of its alternatives, judge and log it, write the pages.
-
-    What has no record when the time is up stops no judgement.
-    """
-    papers = [(entry, audit)]
-    _begin(papers, tier, how)
-    cells = cells_of_tier(audit, tier) + cells_of_alternatives(audit, tier)
-    judged_too = _judged_too(audit, tier, how.store)
-    on_event(WorkStarted((audit,), how.until))
-    summary = how.run(cells, papers, on_event, judged_too)
-    on_event(PhaseStarted("judging", entry.slug))
-    card = _judge(entry, audit, tier, how.store, summary.planned[entry.slug])
-    kept = RunPages(pages)
-    kept.add(card)
-    kept.close([card])
-    return Ran((card,), summary.failed, written=tuple(kept.written), errors=tuple(kept.errors))
 
 
 @dataclass(frozen=True)

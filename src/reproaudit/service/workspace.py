@@ -360,10 +360,12 @@ class Workspace:
 
         Arguments and errors are those of `run`.
         """
-        from reproaudit.service.run import run_multiverse
+        from reproaudit.service.run import run_papers
 
-        ((entry, audit),), given = self._allowed([paper], how, permission)
-        return run_multiverse(entry, audit, tier, given, self.pages, on_event)
+        chosen, given = self._allowed([paper], how, permission)
+        return run_papers(
+            chosen, tier, given, alternatives=True, pages=self.pages, on_event=on_event
+        )
 
     def status(
         self,
