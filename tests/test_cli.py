@@ -612,10 +612,10 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
         check=True,
     )
     commands = ["--help", "check", "schema", "list", "report", "run"]
-    *lines, judged, missing, code = done.stderr.splitlines()
+    *lines, missing, code = done.stderr.splitlines()
     said = [line for line in lines if line.split(" ")[0] in commands]
     assert said == [f"{command} 0 []" for command in commands]
-    assert judged == "judged the same: True"
+    assert "judged the same: True" in lines  # where it is slow, a line of progress follows
     assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert code == "2"
 
