@@ -23,6 +23,11 @@ class Namer:
 
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
+        without = [each for claim in audit.claims for each in claim.ablations]
+        self.ablations = {
+            each.arm if isinstance(each.arm, str) else each.arm.name: f"without {each.lacks}"
+            for each in without
+        }
 
     def setting(self, experiment: str, name: str) -> str:
         """Return what a page calls a setting."""
@@ -62,4 +67,6 @@ class Namer:
     def arm(self, name: str) -> str:
         """Return what a page calls an arm."""
         found = self._audit.arms.get(name)
-        return found.words if found is not None and found.words else name.replace("_", " ")
+        if found is not None and found.words:
+            return found.words
+        return self.ablations.get(name, name.replace("_", " "))

@@ -199,6 +199,8 @@ class Row(StrictModel):
     """The runs of the arm that do not."""
     noun: str
     """The quantity that the number is of, with coordinates and arms."""
+    means: str = ""
+    """What is asked of an arm without a part, in words: loss larger without stage II."""
     says: str
     """The typical run in words, or the mean with its interval; runs that lie beyond a bound that
     the typical one meets are named."""
@@ -359,6 +361,22 @@ class ChoiceRow(StrictModel):
     small: bool = False
     """Whether both sides are counted at a smaller tier than the scorecard's."""
 
+    @property
+    def opens(self) -> bool:
+        """Whether a guess leaves answers open and turns none."""
+        ends = {effect.answers[1] for effect in self.effects}
+        return self.guess and ends.isdisjoint((Answer.YES, Answer.NO))
+
+    @property
+    def fall(self) -> float:
+        """The largest share of the runs by which a claim has fewer that say yes, or more."""
+        return max(
+            abs(here / max(n, 1) - there / max(of_other, 1))
+            for (here, there), (n, of_other) in (
+                (effect.yes, effect.n) for effect in self.effects
+            )
+        )
+
 
 class TriedCell(StrictModel):
     """What a claim answers under a value that was tried."""
@@ -476,6 +494,8 @@ class Head(StrictModel):
     """Every claim once: the paper's own in the order of the page, then the others."""
     choices: tuple[ChoiceRow, ...] = ()
     """The choices that change an answer."""
+    choices_below: str = ""
+    """How many choices that leave an answer open stand with all that were tried alone, in words."""
     questions: tuple[HeadQuestion, ...] = ()
     """What to ask the authors."""
     questions_title: str = ""

@@ -462,7 +462,7 @@ class Reason(StrictModel):
     """The guesses that no run settles or under which runs diverged, or the setting of which a
     stated value is left out."""
     runs: int = 0
-    """How many runs crashed, diverged, are void, are missing, or disagree."""
+    """How many runs crashed, diverged, are void, are missing, disagree, or miss the other bound."""
     bound: float = 0.0
     """The other bound of ours, which changes the answer."""
     stated: float = 0.0

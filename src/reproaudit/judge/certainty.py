@@ -189,14 +189,20 @@ def _our_bounds(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
         tight = part.with_bounds(tighter)
         if part.decision is not Decision.MET or tight.decision is Decision.MET:
             continue
-        ours = (
-            k
-            for k, estimate in enumerate(part.estimates)
-            if tight.estimates[k].limit != estimate.limit
+        missed = {
+            place: (not estimate.met, estimate.holds.count(False))
+            for place, estimate in enumerate(tight.estimates)
+            if estimate.limit != part.estimates[place].limit
+        }
+        place = max(missed, key=lambda place: missed[place])
+        yield Reason(
+            kind=ReasonKind.OUR_BOUND,
+            arm=part.arm.name,
+            place=place,
+            runs=missed[place][1],
+            stated=part.estimates[place].limit.at,
+            bound=tight.estimates[place].limit.at,
         )
-        place = min(ours, key=lambda k: tight.estimates[k].met)
-        bounds = (part.estimates[place].limit.at, tight.estimates[place].limit.at)
-        yield Reason(kind=ReasonKind.OUR_BOUND, place=place, stated=bounds[0], bound=bounds[1])
         return
 
 

@@ -72,7 +72,7 @@ class CheckRows:
         is_said = row.noun != row.quantity  # as of a difference, whose sides it names
         made = f" ({number.label})" if number and number.label and not is_said else ""
         bound = f", {row.bound_words}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{row.quantity}{made}{bound}"
+        return f"{ROLES[row.role]}{row.means or f'{row.quantity}{made}'}{bound}"
 
     @property
     def asks(self) -> str:
@@ -101,6 +101,10 @@ class ClaimPart:
     def name(self) -> str:
         """The claim's name within its paper."""
         return self.line.name
+
+    def asked(self, check: CheckRows) -> str:
+        """Return what is asked, in brief; of a main claim with the reason of a bound of ours."""
+        return check.asks if self.line.main else check.bounded
 
     @cached_property
     def checks(self) -> list[CheckRows]:
@@ -294,6 +298,12 @@ def meta(card: Scorecard) -> list[str]:
 def stand_in_words(head: Head) -> str:
     """Return on what every claim was run in place of the paper's own; '' of a paper without."""
     return f"on a stand-in: {head.stand_in}" if head.stand_in else ""
+
+
+def facts_shown(part: ClaimPart, most: int) -> list[tuple[str, str]]:
+    """Return the first facts of a claim, and in any case the settings that it was run with."""
+    facts = part.words.facts
+    return [fact for place, fact in enumerate(facts) if place < most or fact[0] == "Run with"]
 
 
 def certainty_words(part: ClaimPart) -> str:

@@ -77,10 +77,10 @@ def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
         alike.setdefault(key, []).append(row)
     for same in alike.values():
         unmet = is_stated(same[0]) and same[0].decision is not RowDecision.MET
-        yield _joined(check, same), unmet
+        yield _joined(check, same, brief), unmet
 
 
-def _joined(check: CheckRows, rows: Sequence[Row]) -> str:
+def _joined(check: CheckRows, rows: Sequence[Row], brief: int) -> str:
     """Rows that end alike, in brief: in which arms, k of n, the numbers, the decision."""
     first = rows[0]
     is_base = first.arm == check.own.arm
@@ -94,14 +94,17 @@ def _joined(check: CheckRows, rows: Sequence[Row]) -> str:
     said = f"{first.count}{' each' if len(rows) > 1 else ''}{aside}"
     said = f"{said}, {decided}" if decided else said
     names = listed([row.arm_words for row in rows])
+    others = {row.arm for row in check.rows if is_stated(row)} - {check.own.arm}
+    if brief > BRIEFEST and len(others) > 1 and {row.arm for row in rows} == others:
+        names = "every other stated value"
     named = f"with {names}" if is_stated(first) else _labelled(first.arm_role, names)
     at = ", ".join(filter(None, (first.at_words, "" if is_base else named)))
     return f"{at}: {said}" if at else said
 
 
-def met_words(check: CheckRows, brief: int) -> str:
-    """Return a condition that is met, in brief: its bound, and k of n with the typical run."""
-    return f"{check.bounded}: {', '.join(words for words, _ in said_in_brief(check, brief))}"
+def met_words(asks: str, check: CheckRows, brief: int) -> str:
+    """Return a condition that is met, in brief: what is asked, and k of n with the typical run."""
+    return f"{asks}: {', '.join(words for words, _ in said_in_brief(check, brief))}"
 
 
 def arm_words(row: Row) -> str:
@@ -178,4 +181,4 @@ def leading_words(part: ClaimPart) -> str:
     if check is None:
         return "no numbers"
     primary = CheckRows([row for row in check.rows if row.primary and is_stated(row)])
-    return met_words(primary, BRIEFEST)
+    return met_words(primary.bounded, primary, BRIEFEST)

@@ -57,6 +57,7 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
         changes = "; ".join(effect.text for effect in choice.effects)
         text = f"{choice.words}: {values}; {changes} (scale: {choice.scale})"
         yield from _wrapped(text, width, "  ", "    ")
+    yield from _wrapped(head.choices_below, width, "  ", "    ")
     if head.questions:
         yield from ("", head.questions_title)
     for place, question in enumerate(head.questions, 1):

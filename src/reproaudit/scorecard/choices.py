@@ -18,7 +18,6 @@ from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, Tri
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
-    Outcome,
     ReadingAnswer,
 )
 from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
@@ -264,7 +263,8 @@ def _outcome_words(cells: Sequence[TriedCell], pairs: _Turns) -> str:
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
     """Return the choices that change an answer; values that change the same ones stand together.
 
-    What else such a value changes, if to no yes and no no, stands beside it.
+    Those that turn one stand first, then those that only open one, that of the furthest fall first.
+    What else such a value changes, if from and to no yes and no no, stands beside it.
     """
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
@@ -277,20 +277,21 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
             if decisive:
                 joined.setdefault(alike, []).append((words, turns))
         rows += [_choice(choice, values) for values in joined.values()]
-    return tuple(sorted(rows, key=lambda row: (row.guess, row.small)))
+    return tuple(sorted(rows, key=_place))
+
+
+def _place(row: ChoiceRow) -> tuple[bool, bool, bool, float]:
+    """Where a row stands: what turns an answer first, and among what only opens one the largest."""
+    return row.opens, row.guess, row.small, -row.fall if row.opens else 0.0
 
 
 def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     """Tell whether an answer changes under a value, from yes or no or to it."""
-    if not isinstance(arm, AlternativeAnswer):
-        answers = {arm.answer, _beside(claim, arm).answer}
-        is_judged = len(answers) > 1 and Answer.UNFINISHED not in answers
-        return is_judged and not answers.isdisjoint((Answer.YES, Answer.NO))
-    if not arm.counts or not arm.credible:
-        return False
-    if claim.answer.outcome is Outcome.UNDECIDED:
-        return arm.answer in (Answer.YES, Answer.NO) and _cell(claim, arm).changes
-    return claim.answer.changed_by(arm)
+    answers = {arm.answer, _beside(claim, arm).answer}
+    is_clear = not answers.isdisjoint((Answer.YES, Answer.NO))
+    if isinstance(arm, AlternativeAnswer):
+        return is_clear and _changes(claim, arm)
+    return is_clear and len(answers) > 1 and Answer.UNFINISHED not in answers
 
 
 def _changes(claim: ClaimText, arm: ReadingAnswer) -> bool:
@@ -361,6 +362,8 @@ def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
     counts = f"{yes[0]} → {of(yes[1], n[1])}"
     if n[0] != n[1]:
         counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
+    if arm.answer in (Answer.NEAR, Answer.OPEN):
+        counts += f", {ends_as(arm)}"
     # A typical run tells nothing of those on the other side of the bound.
     on_both_sides = any(0 < k < of_all for k, of_all in zip(yes, n, strict=True))
     if on_both_sides or Answer.BLIND in answers:
@@ -420,7 +423,7 @@ def joined(
         clauses: what claims are called, by id, where not by their whole clause.
     """
     alike: dict[object, list[ChoiceRow]] = {}
-    for row in rows:
+    for row in sorted(rows, key=_place):
         turned = tuple(
             (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
         )

@@ -221,6 +221,17 @@ class ClaimText:
         named = {arm if isinstance(arm, str) else arm.name: lacks for arm, lacks in written}
         return named[ablation.name]
 
+    def without(self, check: Kind) -> str:
+        """Return what a comparison with an ablation says: loss larger without stage II; or ''."""
+        lower, upper = check.sides or (None, None)
+        arms = self.namer.ablations
+        if lower is None or upper is None or (lower.arm in arms) is (upper.arm in arms):
+            return ""
+        own, other, how = (lower, upper, "larger")
+        if lower.arm in arms:
+            own, other, how = (upper, lower, "smaller")
+        return "" if own.arm else f"{self.noun(own.measurement)} {how} {arms[other.arm]}"
+
     def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""
         contrast = first_contrast(self.base.estimates, arm.estimates)

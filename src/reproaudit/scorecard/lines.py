@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum, auto
 from typing import NamedTuple
 
 from reproaudit.formats.numbers import counted, listed, of
@@ -217,8 +218,10 @@ def _side(claim: ClaimText, side: ReadingAnswer, *, guessed: bool) -> Side:
         return Side(whole, f"with {claim.arm(side)}", "with another guess", count, scale)
     if guessed:
         return Side("as run", "as run", "as run", count_words(claim.answer.own))
-    stated = f"with {claim.stated_value(side)}"
-    return Side(stated, f"with {claim.varied_words(side)}", "otherwise", count)
+    brief = f"with {claim.varied_words(side)}"
+    elsewhere = [other for other in claim.answer.stated if other.answer is not side.answer]
+    briefest = "otherwise" if len(elsewhere) == 1 else brief
+    return Side(f"with {claim.stated_value(side)}", brief, briefest, count)
 
 
 def _depending(claim: ClaimText) -> list[str]:
@@ -371,14 +374,14 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     if not missed:
         return Forms(())
     counts = [of(row.yes, row.n) for row in missed]
-    numbers = [f"{row.quantity} {row.typical_words}".rstrip() for row in missed]
+    numbers = [row.means or f"{row.quantity} {row.typical_words}".rstrip() for row in missed]
     pairs = [*zip(missed, numbers, counts, strict=True)]
     which = f"a {noun}" if len(missed) == 1 else f"{len(missed)} {noun}s"
     forms = [
-        "; ".join(f"{row.says}, {row.bound_words}: {count}" for row, _, count in pairs),
-        "; ".join(f"{number}, {row.bound_words}: {count}" for row, number, count in pairs),
+        "; ".join(f"{row.means or f'{row.says}, {row.bound_words}'}: {k}" for row, _, k in pairs),
+        "; ".join(f"{row.means or f'{number}, {row.bound_words}'}: {k}" for row, number, k in pairs),
         listed([f"{number} ({count})" for _, number, count in pairs]),
-        listed([f"{row.quantity} ({count})" for row, _, count in pairs]),
+        listed([f"{row.means or row.quantity} ({count})" for row, _, count in pairs]),
     ]
     begin = "stricter:" if missed[0].role is RowRole.STRICTER else "but"
     return Forms([f"{begin} {form}" for form in forms], f"but {which} in {listed(counts)}")
@@ -405,7 +408,7 @@ def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
     others = other_readings(claim)
     forms = [
-        readings_by_end(claim, figures=True),
+        readings_by_end(claim, Figures.ALONE),
         readings_by_end(claim),
         readings_by_end(claim, places=False),
     ]
@@ -433,22 +436,42 @@ def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
     ]
 
 
+class Figures(Enum):
+    """How the number is said that a reading misses: not, alone, or at first with its bound."""
+
+    NONE = auto()
+    ALONE = auto()
+    AGAINST = auto()
+
+
 def readings_by_end(
-    claim: ClaimText, *, figures: bool = False, places: bool = True
+    claim: ClaimText, figures: Figures = Figures.NONE, *, places: bool = True
 ) -> dict[str, list[str]]:
     """Return other readings with k of n, by how they end.
 
     Args:
         claim: the claim.
-        figures: whether what they miss is said with its number.
+        figures: how the number is said that they miss.
         places: whether it is said who states the value.
     """
     ends: dict[str, list[str]] = {}
+    bounded: set[str] = set()
     for reading in other_readings(claim):
         missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
-        number = "" if missed is None else figure_of(missed, claim.number_of(missed))
-        figure = f" ({number})" if number and figures else ""
+        figure = ""
+        if missed is not None and figures is not Figures.NONE:
+            figure = _in_brackets(claim, missed, against=figures is Figures.AGAINST, told=bounded)
         value = claim.stated_value(reading) if places else claim.arm(reading)
         count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
         ends.setdefault(f"{ends_as(reading)} with", []).append(f"{value}, {count}{figure}")
     return ends
+
+
+def _in_brackets(claim: ClaimText, missed: Estimate, *, against: bool, told: set[str]) -> str:
+    """A number that is missed; against its bound where that is not yet told: (loss 2, we ask 1)."""
+    what = claim.number_of(missed)
+    number = figure_of(missed, what)
+    bound = f"{claim.noun_of(missed)} {{}}, {asked(missed, what)}"
+    form = bound if against and bound not in told else "{}"
+    told.add(bound)
+    return f" ({form.format(number)})" if number else ""

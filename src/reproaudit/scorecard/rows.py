@@ -218,6 +218,7 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
     values: dict[str, Any] = {
         "condition": estimate.name,
         "noun": called_of(number, noun),
+        "means": claim.without(check),
         "says": typical_words(estimate, number, noun, held, with_worst=False),
         "typical": estimate.median,
         "typical_words": _number_words(estimate, number, estimate.median),

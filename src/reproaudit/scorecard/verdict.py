@@ -31,7 +31,7 @@ from reproaudit.formats.scorecard import (
     Whose,
     answers_digest,
 )
-from reproaudit.formats.verdict import AlternativeAnswer, Answer, ClaimAnswer, Outcome, ReasonKind
+from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Outcome
 from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
 from reproaudit.scorecard.choices import choices_of, joined, tried_of
@@ -40,6 +40,7 @@ from reproaudit.scorecard.facts import answer_words
 from reproaudit.scorecard.lines import (
     BRIEF_LINE_WORDS,
     MOST_LINE_WORDS,
+    Figures,
     cores_of,
     exceptions_in_brief,
     in_order,
@@ -115,8 +116,25 @@ def head_of(judged: JudgedPaper) -> Head:
     """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
     for brevity in Brevity:
         head = _head(judged, brevity)
+        if brevity >= Brevity.OPENED:
+            head = _without_opened(head)
         if words_in(head) <= MOST_HEAD_WORDS:
             break
+    return head
+
+
+def _without_opened(head: Head) -> Head:
+    """Leave out choices that only open an answer, the last first, until the head fits; count them.
+
+    Every one of them stands with all choices that were tried.
+    """
+    every = len(head.choices)
+    while words_in(head) > MOST_HEAD_WORDS and head.choices and head.choices[-1].opens:
+        kept = head.choices[:-1]
+        leave = f"leave{'s' * (every - len(kept) == 1)}"
+        below = f"{counted(every - len(kept), 'more choice')} {leave} an answer open: below, under"
+        update = {"choices": kept, "choices_below": f"{below} “Choices tried”."}
+        head = head.model_copy(update=update)
     return head
 
 
@@ -138,7 +156,9 @@ class Brevity(IntEnum):
     """In the verdict, both sides of the only claim beside the main ones that depends."""
     COUNTS = 7
     """In the table of choices, numbers, and other guesses that fail as well."""
-    LINES = 8
+    OPENED = 8
+    """Choices that only open an answer, as many as it must, which are counted."""
+    LINES = 9
     """Where a claim's line has more than twenty words, exceptions in full."""
 
 
@@ -161,6 +181,7 @@ def words_in(head: Head) -> int:
         *(f"| {row.words} | {row.value} → {listed(row.others)} |" for row in head.choices),
         *(f"| {row.scale} |" for row in head.choices),
         *(effect.text for choice in head.choices for effect in choice.effects),
+        head.choices_below,
         head.questions_title,
         *(f"1. {question.text}" for question in head.questions),
         head.ours,
@@ -224,7 +245,7 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         link=f"https://arxiv.org/abs/{paper.arxiv}" if paper.arxiv else "",
         code=paper.code or "",
         scale=scale_words(judged),
-        runs=_runs_words(judged.own),
+        runs=_runs_words(judged.texts),
         stand_in=stand_in,
         read=listed(paper.read),
         not_read=listed(paper.not_read),
@@ -365,13 +386,14 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
     elif not claims:
         yield "No claim of the paper's own is judged."
     else:
-        yield from [f"{_main(main)}."] if main else []
+        yield from [f"{_main(main, briefly=briefly)}."] if main else []
         yield from [f"{_others(others, bool(main), briefly=briefly)}."] if others else []
 
 
-def _main(main: Sequence[ClaimText]) -> str:
+def _main(main: Sequence[ClaimText], *, briefly: bool) -> str:
     """The main claim with its k of n; several, each with its own."""
-    more = ["".join(f"; {words}" for words in _elsewhere(claim)) for claim in main]
+    figures = Figures.NONE if briefly else Figures.AGAINST
+    more = ["".join(f"; {words}" for words in _elsewhere(claim, figures)) for claim in main]
     if len(main) == 1:
         return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
@@ -401,11 +423,12 @@ def _core(claim: ClaimText) -> str:
     return named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
 
 
-def _elsewhere(claim: ClaimText) -> list[str]:
+def _elsewhere(claim: ClaimText, figures: Figures = Figures.NONE) -> list[str]:
     """How a claim ended under other stated values: open with 10 pairs, 0 of 15."""
     if claim.answer.outcome is Outcome.DEPENDS:
         return []
-    return [f"{how} {', and '.join(values)}" for how, values in readings_by_end(claim).items()]
+    ends = readings_by_end(claim, figures)
+    return [f"{how} {', and '.join(values)}" for how, values in ends.items()]
 
 
 def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> str:
@@ -445,15 +468,16 @@ def _hangs_on(claims: Sequence[ClaimText]) -> str:
 
 
 def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
-    """What to ask the authors: what the audit asks, and each choice that changes an answer, once.
+    """What to ask the authors: what the audit asks, and each choice that turns an answer, once.
 
     Values that the paper itself states are two experiments, and no question; nor is what we ask,
     nor that two papers differ, unless the audit asks it.
     """
     settings = judged.audit.every_setting()
     told: set[str] = set()
-    alone = {choice.setting for choice in judged.choices if not choice.also}
-    for choice in judged.choices:
+    turning = [choice for choice in judged.choices if not choice.opens]
+    alone = {choice.setting for choice in turning if not choice.also}
+    for choice in turning:
         names = (choice.setting, *choice.also)
         chosen = [settings[name] for name in names]
         text = (None if choice.also else chosen[0].ask) or _question(choice)
@@ -501,11 +525,12 @@ def _fold(texts: Sequence[ClaimText], rows: Mapping[str, Sequence[Row]]) -> str:
         "derived": ("claim", "that we derived"),
         "ours": ("question", "of ours"),
     }
+    clauses = clauses_of(texts)
     parts = []
     for whose, (noun, which) in names.items():
         outcomes = _ended_as(texts, whose)
         missed = [
-            words
+            f"“{clauses[text.answer.id]}”, {words}"
             for text in texts
             if text.whose == whose and text.answer.outcome is Outcome.SUPPORTED
             for words in exceptions_in_brief(text, rows[text.answer.id])
@@ -523,31 +548,24 @@ def _fold(texts: Sequence[ClaimText], rows: Mapping[str, Sequence[Row]]) -> str:
 
 def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool) -> Iterator[str]:
     """Whose answers our bounds decide, and what else is ours; claims by their clauses."""
-    known = ", set knowing earlier results," if judged.before_bounds else ""
+    known = ", which we set knowing earlier results," if judged.before_bounds else ""
     if changed := _changed_by_bounds(judged.texts, clauses):
-        yield f"Half or twice as wide, our bounds{known} would change {changed}."
+        yield f"If our bounds{known} were half or twice as wide, {changed}."
     made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged)]
     if made:
         yield f"We {listed(made)}."
 
 
 def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) -> str:
-    """Whose answers another bound of ours would change, or that of one of their readings."""
-    ours = [claim for claim in claims if _has_bound_of_ours(claim)]
-    turned = [
-        claim
-        for claim in ours
-        if claim.answer.other_bounds
-        or any(reason.kind is ReasonKind.OUR_BOUND for reason in claim.answer.reasons)
-        or any(arm.answer is Answer.NEAR for arm in (*claim.answer.stated, *claim.answer.grades))
-    ]
-    if not ours:
+    """Whose answers would change with every bound of ours half or twice as wide."""
+    if not any(map(_has_bound_of_ours, claims)):
         return ""
+    turned = [claim for claim in claims if claim.answer.other_bounds]
     if not turned:
-        return "no answer"
+        return "no answer would change"
     names = [f"“{clauses.get(claim.answer.id, claim.claim.short)}”" for claim in turned]
-    answers = "the answer" if len(turned) == 1 else "the answers"
-    return f"{answers} to {listed(names)}"
+    answers = "this answer" if len(turned) == 1 else "these answers"
+    return f"{answers} would change: {listed(names)}"
 
 
 def _has_bound_of_ours(claim: ClaimText) -> bool:
