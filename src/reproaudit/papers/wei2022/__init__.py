@@ -32,9 +32,11 @@ ONE_HOT = np.eye(10)
 
 def trained(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
     """Return scores (row, class) and hits (row) of ridge regression on random ReLU features."""
-    width, count = s.sizes[index], s.train_rows
+    width = s.sizes[index]
+    count = s.train_rows
     if s.grows == "rows":
-        width, count = s.sizes[-1], s.sizes[index]
+        width = 2 * s.sizes[-1]  # far from the peak of the risk where rows equal the width
+        count = s.sizes[index]
     pixels, labels = (part[:count] for part in rows_of(s, seed, "train"))
     test_pixels, test_labels = rows_of(s, seed, "test")
     wanted = ONE_HOT[labels]
