@@ -61,12 +61,12 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
+    as_template,
     is_called,
     kin,
     kinship,
     normal,
-    with_places,
-    words_in,
+    words_of_name,
 )
 from reproaudit.records import Origin
 
@@ -578,14 +578,14 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    placed = {with_places(tag, asked.arms) for tag in there}
+    placed = {as_template(tag, asked.arms) for tag in there}
     tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
-    courses = {with_places(tag, asked.arms) for tag in steps}
+    courses = {as_template(tag, asked.arms) for tag in steps}
     fitting = {
         name: [tag for tag in tags if is_called(name, tag)]
-        or [tag for tag in tags if words_in(name) <= words_in(tag)]
+        or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and kin(name, tag)]
         or [tag for tag in tags if len(tags) == len(wanted) == 1]
         for name in sorted(wanted)

@@ -109,7 +109,9 @@ def kinship(name: str, others: Iterable[str]) -> int:
 
 def kin(name: str, other: str) -> set[str]:
     """Return the words of a name that the other has, be they cut."""
-    return {own for own in words_in(name) for word in words_in(other) if _is_cut(own, word)}
+    return {
+        own for own in words_of_name(name) for word in words_of_name(other) if _is_cut(own, word)
+    }
 
 
 def _is_cut(word: str, other: str) -> bool:
@@ -117,7 +119,7 @@ def _is_cut(word: str, other: str) -> bool:
     return word == other or (len(short) > 2 and long.startswith(short))
 
 
-def words_in(name: str) -> set[str]:
+def words_of_name(name: str) -> set[str]:
     """Return the words and numbers in a name."""
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
@@ -154,7 +156,7 @@ def with_arm_place(name: str, arms: Collection[str]) -> str:
     return name
 
 
-def with_places(tag: str, arms: Collection[str]) -> str:
+def as_template(tag: str, arms: Collection[str]) -> str:
     """Return a tag with ``{arm}`` and ``{seed}`` in the places of an arm and of a seed.
 
     Beside an arm every number that stands alone is taken for a seed.

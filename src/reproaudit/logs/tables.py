@@ -36,7 +36,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
-from reproaudit.logs.names import SEED_IN_NAME, is_own, with_places
+from reproaudit.logs.names import SEED_IN_NAME, as_template, is_own
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -133,7 +133,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     whole = any(map(source.asked.wants, table.columns))
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
         name = source.asked.only or "NAME"
-        placed = [each for c in table.columns if "{seed}" in (each := with_places(c, ()))]
+        placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
         ways = [f' If each column is a run: `mapping: {{{name}: "{each}"}}`.' for each in placed]
         way = "".join(ways[:1])
         raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
