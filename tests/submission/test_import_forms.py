@@ -216,7 +216,7 @@ def test_a_curve_is_read_in_every_form(
     [
         (semicolons, "decimal commas, such as 1,000244140625"),
         (header_again, "line 6 repeats the header"),
-        (comments, "comments were passed over: 2"),
+        (comments, "passed over: lines of comments, 2"),
         (restarted, "restarted at step 60"),
         (sacred, "cout.txt"),
         (early, "its Trainer says that it has ended"),

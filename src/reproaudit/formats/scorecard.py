@@ -372,9 +372,7 @@ class ChoiceRow(StrictModel):
         """The largest share of the runs by which a claim has fewer that say yes, or more."""
         return max(
             abs(here / max(n, 1) - there / max(of_other, 1))
-            for (here, there), (n, of_other) in (
-                (effect.yes, effect.n) for effect in self.effects
-            )
+            for (here, there), (n, of_other) in ((effect.yes, effect.n) for effect in self.effects)
         )
 
 

@@ -144,7 +144,7 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
     plain = _levelled([row for row in lines if not row[1][0].lstrip().startswith("#")])
     header = _header(comments, plain, name)
-    remarks = [f"comments were passed over: {len(comments)} in lines of their own"] if comments else []
+    remarks = [f"passed over: lines of comments, {len(comments)}"] if comments else []
     rows: list[tuple[int, list[str]]] = []
     for line, cells in plain:
         if [cell.strip() for cell in cells] == header:
