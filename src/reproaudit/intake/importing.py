@@ -61,9 +61,9 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
+    is_called,
     kin,
     kinship,
-    last_part,
     normal,
     with_places,
     words_in,
@@ -578,9 +578,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {with_places(tag, asked.arms) for tag in steps}
     fitting = {
-        name: [
-            tag for tag in tags if letters_of(name) in (letters_of(tag), letters_of(last_part(tag)))
-        ]
+        name: [tag for tag in tags if is_called(name, tag)]
         or [tag for tag in tags if words_in(name) <= words_in(tag)]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and kin(name, tag)]
         or [tag for tag in tags if len(tags) == len(wanted) == 1]

@@ -119,9 +119,10 @@ def words_in(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
-def letters_of(name: str) -> str:
-    """Return a name without what joins its words: valloss for ``val/loss``."""
-    return re.sub("[^a-z0-9]", "", name.lower())
+def is_called(name: str, tag: str) -> bool:
+    """Return True if a tag, or its last part, is called so but for what joins its words."""
+    letters, *own = (re.sub("[^a-z0-9]", "", each.lower()) for each in (name, tag, last_part(tag)))
+    return letters in own
 
 
 def is_seed_name(name: str) -> bool:
