@@ -71,9 +71,10 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     differing = [_differing(request, batch, runs[0], other) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
-    text, run = _ambiguous(request, role_words(batch), runs)
-    if faults or run is None:
+    text, tries = _ambiguous(request, role_words(batch), runs)
+    if faults or not tries:
         return faults
+    run = tries[-1]
     names = [placed.run.name for placed in runs]
     if names.count(run.name) > 1:
         files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
@@ -85,7 +86,9 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
         if SEED_LIKE.search(column)
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
-    ways = _ways(request, batch.experiment, names, run.name)
+    least = min(tries, key=_wholeness).name
+    tried = {_group(re.sub(r", line \d+\)$", ")", each.name)) for each in tries}
+    ways = _ways(request, batch.experiment, [least] if len(tried) < len(tries) else names, least)
     if likely:
         ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
@@ -93,15 +96,16 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
 
 def _ambiguous(
     request: Request, role: str, runs: Sequence[PlacedRun]
-) -> tuple[str, LoggedRun | None]:
+) -> tuple[str, Sequence[LoggedRun]]:
     """Say that a seed stands twice, or that names differ in more than their seed, and of which."""
-    seen: dict[int, str] = {}
+    seen: dict[int, LoggedRun] = {}
     for placed in runs:
         if placed.seed in seen:
-            text = f"found seed {placed.seed} of {role} a second time, after '{seen[placed.seed]}'"
-            return f"{text}; expected it once.", placed.run
+            other = seen[placed.seed]
+            text = f"found seed {placed.seed} of {role} a second time, after '{other.name}'"
+            return f"{text}; expected it once.", (other, placed.run)
         if placed.seed is not None:
-            seen[placed.seed] = placed.run.name
+            seen[placed.seed] = placed.run
     stems = [re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in runs]
     for placed, stem in zip(runs, stems, strict=True):
         named = any(each.run.config for each in runs) or request.mapping.rule(placed.run.name)
@@ -109,8 +113,13 @@ def _ambiguous(
             return (
                 f"found a run without configuration, taken for {role}, whose name differs from "
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
-            ), placed.run
-    return "", None
+            ), (placed.run,)
+    return "", ()
+
+
+def _wholeness(run: LoggedRun) -> tuple[int, int]:
+    """Return how much a run has logged: under how many tags, and until which step."""
+    return len(run.tags), run.last_step(run.tags)
 
 
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:

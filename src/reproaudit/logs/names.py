@@ -55,6 +55,8 @@ _STARTED_WITH = re.compile(
 """Names of numbers that a run is started with, which its logger may write beside its results."""
 STATUS_NAMES = ("status", "state")
 """Columns that say how a run ended."""
+MADE_NAMES = frozenset({"created", "created_at", "start_time"})
+"""Columns that say when a run was made, in a table of runs."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")

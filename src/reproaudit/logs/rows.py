@@ -262,11 +262,18 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         for column in table.columns
         if column == stated or SEED_LIKE.search(column) or normal(column) in RUN_NAMES
     ]
+    used = {*asked.axes, *asked.settings, *steps}
+    counted = [
+        column
+        for column in table.columns
+        if column in seeds
+        or not (column in used or asked.wants(column) or stated or not _counts(column, table))
+    ]
     summaries = {
         line: str(row[column]).strip()
         for line, row in table.rows
-        for column in likely
-        if _sums_up(row.get(column))
+        for column in dict.fromkeys((*counted, *likely))
+        if _sums_up(row.get(column)) or (column in counted and _is_word(row.get(column)))
     }
     unseeded = {
         line: _title(line, row)
@@ -283,6 +290,26 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         f"rows {which} were passed over: {some([*own.values()])}" for which, own in named if own
     ]
     return replace(table, rows=rows, remarks=(*table.remarks, *remarks))
+
+
+def _counts(column: str, table: Table) -> bool:
+    """Tell whether a column counts runs from 0 or 1 on, but for rows with a word."""
+    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    numbers = {number_of(cell) for cell in cells if not _is_word(cell)}
+    first = min((number for number in numbers if number is not None), default=0)
+    words = sum(map(_is_word, cells))
+    return (
+        first in (0, 1)
+        and numbers == {first + n for n in range(max(2, len(numbers)))}
+        and (2 * words < len(cells))
+    )
+
+
+def _is_word(cell: Any) -> bool:
+    """Tell whether a cell has words and no number, in whatever language."""
+    text = str(cell)
+    is_word = any(map(str.isalpha, text)) and not any(map(str.isdigit, text))
+    return is_observed(cell) and is_word and number_of(cell) is None
 
 
 def _title(line: int, row: TableRow) -> str:

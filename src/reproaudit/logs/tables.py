@@ -9,7 +9,8 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -37,7 +38,7 @@ from reproaudit.logs.logged import (
     of_columns,
     refuse_beyond,
 )
-from reproaudit.logs.names import SEED_IN_NAME, is_own
+from reproaudit.logs.names import MADE_NAMES, SEED_IN_NAME, is_own, normal
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -131,12 +132,13 @@ def _of_page(source: LogSource) -> LogSource:
 
 @dataclass(frozen=True)
 class _Key:
-    """What tells a row's run; `number` where runs are numbered."""
+    """What tells a row's run: `number` where runs are numbered, else its `line` where it must."""
 
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
     number: str | None = None
+    line: int | None = None
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
@@ -163,6 +165,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
         details += [] if key.seed is None else [f"seed {key.seed}"]
+        details += [] if key.line is None else [f"line {key.line}"]
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
         yield named.run(
@@ -194,14 +197,17 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     )
     repeats = _repeats_seeds(table, form)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
+    same = _for_empty(source, table, form, numbered)
+    keys = [_key(f"{source.name}:{line}", row, form, same) for line, row in table.rows]
+    again = set() if numbered else _repeated(source, table, form, keys)
     status = form.column("status")
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    same = _for_empty(source, table, form, numbered)
+    ended: dict[_Key, bool] = {}
     apart = "expected one" if source.asked.plain else _apart(form)
-    for line, row in table.rows:
-        key = _key(f"{source.name}:{line}", row, form, same)
+    for (line, row), named_key in zip(table.rows, keys, strict=True):
+        key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
         if numbered:
             repeat = seen.get((key, at), 0)
@@ -219,13 +225,31 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         builders[key].diverged |= state.lower() == "diverged"
-        if state.lower() not in _ENDED:
-            builders[key].unfinished = (f"its column '{status}' says {state}",)
+        ended[key] = ended.get(key, False) or state.lower() in _ENDED
+        said = () if ended[key] else (f"its column '{status}' says {state}",)
+        builders[key].unfinished = said
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_Key]) -> set[_Key]:
+    """Return what several rows have alike that are runs each, as a run and its second try.
+
+    Rows are runs if a table says when each was made, or has fewer than two rows a run.
+    """
+    counts = Counter(keys)
+    states = form.column("status")
+    stepped = form.column("step") is not None and source.asked.columns.step is None
+    named = states or form.column("run") or form.column("seed")
+    long = form.column("tag") or form.named("axis") or form.column("done")
+    if source.asked.plain or long or not ((stepped or states) and named):
+        return set()
+    made = bool(states) and any(normal(column) in MADE_NAMES for column in table.columns)
+    is_run = made or len(keys) < 2 * len(counts)
+    return {key for key, count in counts.items() if is_run and count > 1}
 
 
 def _together(table: Table, form: TableForm) -> Iterable[list[TableRow]]:
