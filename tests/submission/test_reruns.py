@@ -70,3 +70,84 @@ def test_a_row_with_a_word_for_its_number_sums_others_up(tmp_path: Path, columns
 def test_a_measured_word_is_no_summary(tmp_path: Path) -> None:
     file = text(tmp_path / "r.csv", "method,seed,score\nours,0,1\nours,1,2\nbaseline,0,never\n")
     assert "found 'never', no number" in refusal(tmp_path, [file])
+
+
+LAST = 'mapping: {score: {expression: last(v), let: {v: "val/score"}}}'
+# --- two files of one run -------------------------------------------------------------------------
+
+
+def trial(folder: Path, arm: str, seed: int, values: list[float], done: bool = True) -> Path:
+    """Write what Ray leaves in the folder of a trial: its results as JSON lines, and as CSV."""
+    config = {"algo": arm, "lr": 0.1 * (seed + 1), "seed": seed}
+    rows = [
+        {"val/score": value, "done": done and n == len(values), "training_iteration": n}
+        for n, value in enumerate(values, start=1)
+    ]
+    own = "".join(json.dumps({**row, "config": config}) + "\n" for row in rows)
+    text(folder / "result.json", own)
+    columns = [*rows[0], *(f"config/{name}" for name in config)]
+    cells = [",".join(map(str, [*row.values(), *config.values()])) for row in rows]
+    return text(folder / "progress.csv", "\n".join([",".join(columns), *cells]))
+
+
+@pytest.mark.parametrize("vary", ["config.lr", "config/lr"])
+def test_a_trial_that_is_written_twice_is_one_run(tmp_path: Path, vary: str) -> None:
+    for arm, own in ARMS.items():
+        for seed, value in enumerate(own):
+            folder = tmp_path / "logs" / f"trial_{arm}_{seed}"
+            trial(folder, arm, seed, [value / 2, value], done=(arm, seed) != ("baseline", 4))
+    made = judged(tmp_path, [tmp_path / "logs"], f"{LAST}\nvary: [{vary}]")
+    assert counts(made) == (4, 4)
+    assert "9 of 10 runs given were judged." in notes(made)
+    assert "Copies of what lies beside them: " in notes(made)
+
+
+def test_two_folders_of_a_resumed_run_are_joined_as_is_said(tmp_path: Path) -> None:
+    def points(folder: str, values: list[float], first: int) -> None:
+        each = enumerate(values, start=first)
+        rows = [json.dumps({"val/score": v, "step": n}) + "\n" for n, v in each]
+        for name in (folder.rpartition("/")[2], "scalars"):
+            text(tmp_path / "logs" / folder / "vis_data" / f"{name}.json", "".join(rows))
+
+    for arm, own in ARMS.items():
+        for seed, value in enumerate(own):
+            if (arm, seed) != ("ours", 2):
+                points(f"{arm}_seed{seed}/20240115_100212", [0.1, 0.2, 0.3, value], 1)
+    points("ours_seed2/20240115_100212", [0.1, 0.2, 0.9], 1)
+    points("ours_seed2/20240116_081501", [0.3, 0.45], 3)
+    told = refusal(tmp_path, [tmp_path / "logs"], LAST)
+    assert "write in a mapping `overlap: later`" in told
+    made = judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: later")
+    assert counts(made) == (3, 5)
+    assert "runs given" not in notes(made)
+    assert "Joined to the runs that they resume: " in notes(made)
+    assert "the later points hold" in notes(made)
+
+
+def test_two_finished_runs_are_not_joined(tmp_path: Path) -> None:
+    for arm, own in ARMS.items():
+        for seed, value in enumerate(own):
+            for version in (0, 1)[: 1 + (seed == 2)]:
+                text(
+                    tmp_path / "logs" / f"{arm}_seed{seed}" / f"version_{version}" / "metrics.csv",
+                    f"step,val/score\n1,{value / 2 - version}\n2,{value}\n",
+                )
+    told = refusal(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: later")
+    assert "found seed 2 of 'runs' a second time" in told
+
+
+def test_the_less_whole_of_two_tries_is_offered_to_be_ignored(tmp_path: Path) -> None:
+    for arm, own in ARMS.items():
+        for seed, value in enumerate(own):
+            rows = f"step,score,val\n1,,0.3\n2,,0.4\n3,{value},\n"
+            text(tmp_path / "logs" / arm / f"seed_{seed}" / "version_1" / "metrics.csv", rows)
+    cut = tmp_path / "logs" / "ours" / "seed_2" / "version_0" / "metrics.csv"
+    text(cut, "step,score,val\n1,,0.3\n2,,0.4\n")
+    made = judged(tmp_path, [tmp_path / "logs"])
+    assert counts(made) == (4, 5)
+    assert "Without anything that is wanted: version_0/metrics.csv" in notes(made)
+    text(cut, "step,score,val\n1,,0.3\n2,0.1,0.4\n")
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    (line,) = re.findall(r"`(runs: .*?)`", told)
+    assert "version_0" in line
+    assert counts(judged(tmp_path, [tmp_path / "logs"], line)) == (4, 5)

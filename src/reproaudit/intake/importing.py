@@ -36,6 +36,8 @@ from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
+    COPIED,
+    RESUMED,
     Roles,
     StrayError,
     compare_settings,
@@ -145,7 +147,9 @@ def import_logs(
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
-    told = _judged_of([*_counted(given, asked, runs)], runs, unfinished, strays)
+    parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
+    whole = [run for run in _counted(given, asked, runs) if run.name not in parts]
+    told = _judged_of(whole, runs, unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
     counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -209,7 +213,7 @@ def _counted(
         ]
         values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
         is_copy = (run.folder, values) in courses
-        if run.name in names or run.failed or (curves and not is_copy):
+        if run.name in names or (not is_copy and (run.failed or curves)):
             courses |= {(run.folder, values)} if values else set()
             yield run
 
@@ -233,8 +237,8 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
-        yield f"Not finished, and left out: {some(named)}."
+        named = dict.fromkeys(f"{_called(run.name)}: {_state(run)}" for run in unfinished)
+        yield f"Not finished, and left out: {some([*named])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         yield f"{why}: {some([_called(stray.place) for stray in strays if stray.why == why])}."
 

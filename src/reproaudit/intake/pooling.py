@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
 from typing import Any
@@ -15,7 +15,8 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import alike, as_setting, seed_ways
+from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
+from reproaudit.logs.joining import continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
@@ -67,7 +68,9 @@ class PlacedRun:
     percent: tuple[str, ...] = ()
 
 
-def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[LogError]:
+def pooled(
+    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     differing = [_differing(request, batch, runs[0], other) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
@@ -87,11 +90,42 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
     least = min(tries, key=_wholeness).name
-    tried = {_group(re.sub(r", line \d+\)$", ")", each.name)) for each in tries}
-    ways = _ways(request, batch.experiment, [least] if len(tried) < len(tries) else names, least)
+    again = continued(tries[0], tries[-1], wants, "later") if len(tries) > 1 else None
+    if again and request.mapping.overlap is None:
+        text = f"{text} If it was resumed, write in a mapping `overlap: later`; else:"
+    tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
+    groups = [*map(_group, names)]
+    alone = groups.count(_group(least)) == 1 and len({re.sub(r"\d+", "#", n) for n in tried}) == 1
+    is_try = len({*map(_group, tried)}) < len(tries) or (alone and len(tries) > 1)
+    ways = _ways(request, batch.experiment, [least] if is_try else names, least)
     if likely:
         ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
+
+
+def resumed(
+    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+) -> tuple[list[PlacedRun], list[str]]:
+    """Join what a run logged after it was resumed to it, if the mapping says which points hold.
+
+    Returns:
+        The runs, and the names of those that were joined to another.
+    """
+    holds = request.mapping.overlap
+    last: dict[int | None, PlacedRun] = {}
+    whole: list[PlacedRun] = []
+    for placed in runs:
+        known = last.get(placed.seed)
+        joined = None
+        if holds and known and _differing(request, batch, known, placed) is None:
+            joined = continued(known.run, placed.run, wants, holds)
+        if known and joined:
+            whole.remove(known)
+            placed = replace(placed, run=joined)
+        whole.append(placed)
+        last[placed.seed] = placed
+    kept = {placed.run.name for placed in whole}
+    return whole, [placed.run.name for placed in runs if placed.run.name not in kept]
 
 
 def _ambiguous(
@@ -159,16 +193,19 @@ def _group(run: str) -> str:
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them."""
     differing: dict[str, tuple[Any, Any]] = {}
-    keys = sorted({*run.run.config, *other.run.config})
+    configs = [plain_names(each.run.config) for each in (run, other)]
+    own_names = plain_names(dict.fromkeys(run.names | other.names))
+    keys = sorted({*configs[0], *configs[1]})
     for key in keys:
         if any(part.startswith(f"{key}.") for part in keys):
             continue  # whose parts are compared
-        left, right = (each.run.config.get(key, "nothing") for each in (run, other))
-        absent = any(key not in each.run.config and each.run.unread for each in (run, other))
-        own = key not in run.names | other.names and is_own(key)
+        left, right = (config.get(key, "nothing") for config in configs)
+        unread = [each.run.unread for each in (run, other)]
+        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
+        own = key not in own_names and is_own(key)
         varies = any(
             fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
-            for pattern in request.mapping.vary
+            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
         )
         if not (absent or own or varies or alike(left, right)):
             differing[key] = left, right

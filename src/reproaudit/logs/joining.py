@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from reproaudit.logs.columns import PAGE_FILE, stem_of
-from reproaudit.logs.configurations import CONFIG_FILES
+from reproaudit.logs.configurations import CONFIG_FILES, alike, plain_names
 from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
@@ -162,15 +162,63 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_copy(run: LoggedRun, other: LoggedRun) -> bool:
-    """Return True if two files of one folder hold the same points under the same tags."""
-    apart = run.files != other.files and run.folder == other.folder and run.config == other.config
-    return (apart and run.curves.keys() == other.curves.keys()) and all(
-        at.keys() == other.curves[tag].keys()
-        and all(at[place].all_steps == other.curves[tag][place].all_steps for place in at)
-        and not _differ(at, other.curves[tag])
-        for tag, at in run.curves.items()
+def is_copy(run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool]) -> bool:
+    """Return True if two files of one folder hold the same points of what is wanted.
+
+    Of single numbers all must be the same, since two may be so by chance.
+    """
+    if run.files == other.files or run.folder != other.folder:
+        return False
+    config, known = plain_names(run.config), plain_names(other.config)
+    tags, there = ({*filter(wants, each.tags)} for each in (run, other))
+    if not any(len(c.all_steps) > 1 for tag in tags for c in run.curves[tag].values()):
+        tags, there = {*run.curves}, {*other.curves}
+    return (
+        all(alike(config[name], known[name]) for name in config.keys() & known.keys())
+        and tags == there
+        and all(_are_same(run.curves[tag], other.curves[tag]) for tag in tags)
     )
+
+
+def continued(
+    run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool], holds: str
+) -> LoggedRun | None:
+    """Return a run with the points of another that resumes it; None if that one does not.
+
+    It does if every wanted series begins later and goes on further. Where both have points, those
+    hold that the mapping says: the ``later`` or the ``earlier``.
+    """
+    curves = {tag: dict(at) for tag, at in {**run.curves, **other.curves}.items()}
+    wanted = set(filter(wants, run.tags)) & {*other.tags}
+    for tag in wanted:
+        for at, curve in other.curves[tag].items():
+            joined = _continued(run.curves[tag].get(at), curve, holds)
+            if joined is None:
+                return None
+            curves[tag][at] = joined
+    remark = f"resumed in another folder: where steps overlap, the {holds} points hold"
+    remarks = tuple(dict.fromkeys((*run.remarks, *other.remarks, remark)))
+    files = (*run.files, *other.files)
+    return replace(run, curves=curves, files=files, remarks=remarks) if wanted else None
+
+
+def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
+    if curve is None or curve.steps is None or other.steps is None:
+        return None
+    if curve.steps.min() >= other.steps.min() or curve.steps.max() >= other.steps.max():
+        return None
+    before = curve.steps < (other.steps.min() if holds == "later" else np.inf)
+    after = other.steps > curve.steps[before].max()
+    steps = np.concatenate([curve.steps[before], other.steps[after]])
+    values = np.concatenate([curve.values[before], other.values[after]])
+    return replace(other, steps=steps, values=values)
+
+
+def _are_same(
+    curves: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
+) -> bool:
+    steps = ({at: curve.all_steps for at, curve in each.items()} for each in (curves, other))
+    return next(steps) == next(steps) and not _differ(curves, other)
 
 
 def _differ(
