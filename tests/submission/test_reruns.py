@@ -42,7 +42,7 @@ def test_two_finished_runs_of_a_seed_are_refused_with_a_line(tmp_path: Path) -> 
 
 def test_points_of_a_run_are_no_runs(tmp_path: Path) -> None:
     rows = [
-        f"{arm}-s{seed},{'running' if step < 3 else 'finished'},{arm},{seed},{step},{value * step}"
+        f"{arm}-s{seed},finished,{arm},{seed},{step},{value * step}"
         for arm, own in ARMS.items()
         for seed, value in enumerate(own)
         for step in (1, 2, 3)
@@ -151,3 +151,73 @@ def test_the_less_whole_of_two_tries_is_offered_to_be_ignored(tmp_path: Path) ->
     (line,) = re.findall(r"`(runs: .*?)`", told)
     assert "version_0" in line
     assert counts(judged(tmp_path, [tmp_path / "logs"], line)) == (4, 5)
+
+
+# --- files of the end, and of each question -------------------------------------------------------
+
+
+def best_checkpoints(logs: Path) -> Path:
+    """Write what the Trainer leaves that loads its best model at the end."""
+    for arm, own in ARMS.items():
+        for seed, value in enumerate(own):
+            points = [{"step": n, "score": v} for n, v in ((10, value), (20, 0.3))]
+            state = {"log_history": points, "global_step": 20, "max_steps": 20}
+            home = logs / f"{arm}-seed{seed}"
+            text(home / "trainer_state.json", json.dumps(state))
+            for name in ("all_results", "eval_results"):
+                text(home / f"{name}.json", json.dumps({"epoch": 2.0, "score": value}))
+    return logs
+
+
+def test_the_number_of_the_best_checkpoint_is_offered(tmp_path: Path) -> None:
+    logs = best_checkpoints(tmp_path / "logs")
+    told = refusal(tmp_path, [logs])
+    assert "sums up" not in told
+    line = 'mapping: {score: "eval_results.score"}'
+    assert f"`{line}`, of the file beside it, as of the best checkpoint" in told
+    assert counts(judged(tmp_path, [logs], line)) == (4, 5)
+    last = 'mapping: {score: {expression: last(v), let: {v: "score"}}}'
+    assert counts(judged(tmp_path, [logs], last)) == (0, 5)
+
+
+def test_rows_of_questions_are_no_seeds(tmp_path: Path) -> None:
+    for arm, own in ARMS.items():
+        folder = tmp_path / "results" / f".__out__{arm}"
+        for seed, value in enumerate(own):
+            tree = {"results": {"arc": {"score,none": value}}, "config": {"random_seed": seed}}
+            text(folder / f"results_2024-05-2{seed}.json", json.dumps(tree))
+            rows = [json.dumps({"doc_id": n, "score": n % 2}) + "\n" for n in range(6)]
+            text(folder / f"samples_arc_2024-05-2{seed}.jsonl", "".join(rows))
+    told = refusal(tmp_path, [tmp_path / "results"])
+    assert 'mapping: {score: "results.arc.score,none"}' in told
+    seeds = "number: [seeds]"
+    assert "results.arc.score,none" in refusal(tmp_path, [tmp_path / "results"], seeds)
+    mapping = f'mapping: {{score: "results.arc.score,none"}}\n{seeds}'
+    made = judged(tmp_path, [tmp_path / "results"], mapping)
+    assert counts(made) == (4, 5)
+    assert "a row for each doc_id, which is no run" in notes(made)
+
+
+# --- a table that is a run ------------------------------------------------------------------------
+
+
+def test_a_study_is_a_run_though_a_trial_failed(tmp_path: Path) -> None:
+    columns = "number,value,datetime_start,params_lr,params_kind,state"
+    for arm, own in ARMS.items():
+        for seed, best in enumerate(own):
+            rows = [
+                f"{n},{'' if n == 2 else best + n % 3 / 10},2024-01-02 10:0{n}:01,{n / 7},a{n % 2},"
+                f"{'FAIL' if n == 2 else 'COMPLETE'}"
+                for n in range(6)
+            ]
+            text(tmp_path / "studies" / f"{arm}_seed{seed}.csv", "\n".join([columns, *rows]))
+    least = "mapping: {score: {expression: min(v), let: {v: value}}}"
+    told = refusal(tmp_path, [tmp_path / "studies"], least)
+    line = "columns: {settings: []}"
+    assert f"`{line}`" in told
+    made = judged(tmp_path, [tmp_path / "studies"], f"{least}\n{line}")
+    assert counts(made) == (4, 5)
+    assert "runs given" not in notes(made)
+    assert "trials that failed were passed over: line 4 (FAIL)" in notes(made)
+    step = "columns: {step: number, settings: []}"
+    assert counts(judged(tmp_path, [tmp_path / "studies"], f"{least}\n{step}")) == (4, 5)

@@ -240,7 +240,9 @@ def _judged_of(
         named = dict.fromkeys(f"{_called(run.name)}: {_state(run)}" for run in unfinished)
         yield f"Not finished, and left out: {some([*named])}."
     for why in dict.fromkeys(stray.why for stray in strays):
-        yield f"{why}: {some([_called(stray.place) for stray in strays if stray.why == why])}."
+        names = [stray.place for stray in strays if stray.why == why]
+        called = dict.fromkeys(map(_file_name if why == COPIED else _called, names))
+        yield f"{why}: {some([*called])}."
 
 
 def _absent_arms(
@@ -701,6 +703,10 @@ def _called(run: str) -> str:
     """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
+
+
+def _file_name(run: str) -> str:
+    return PurePath(run.partition(" (")[0]).name
 
 
 def _state(run: LoggedRun) -> str:

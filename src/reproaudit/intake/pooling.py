@@ -90,14 +90,13 @@ def pooled(
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
     least = min(tries, key=_wholeness).name
-    again = continued(tries[0], tries[-1], wants, "later") if len(tries) > 1 else None
-    if again and request.mapping.overlap is None:
-        text = f"{text} If it was resumed, write in a mapping `overlap: later`; else:"
     tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
     groups = [*map(_group, names)]
     alone = groups.count(_group(least)) == 1 and len({re.sub(r"\d+", "#", n) for n in tried}) == 1
     is_try = len({*map(_group, tried)}) < len(tries) or (alone and len(tries) > 1)
     ways = _ways(request, batch.experiment, [least] if is_try else names, least)
+    if request.mapping.overlap is None and continued(tries[0], run, wants, "later"):
+        ways = f"If it was resumed, write in a mapping `overlap: later`. Else: {ways}"
     if likely:
         ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
@@ -231,11 +230,15 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     fields = [escape(f"{key} {value}") for key, value in alone]
     only = [field for field in fields if fnmatchcase(run.run.name + other.run.name, f"*{field}*")]
     such = f' (`runs: [{{match: "*{only[0]}*", ignore: true}}]` leaves those out)' if only else ""
+    step = request.mapping.columns.step
+    stated_step = f"step: {step}, " if step else ""
+    is_one = run.run.files == other.run.files
+    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
+        f"{whole}{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
 

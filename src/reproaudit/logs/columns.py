@@ -97,6 +97,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
+    if asked.columns.of_one_run and {"number", "datetime_start"} <= {*columns} - {*roles}:
+        roles["number"] = ("step", "")  # of a study's trials, as Optuna writes them
     if not asked.plain:
         status = first(STATUS_NAMES, "status")
         if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them
@@ -161,7 +163,7 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
     if source.asked.plain:
         return "measurement"
     if SETTING_PREFIXES.match(column):
-        return "setting"
+        return "not used" if source.asked.columns.of_one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     arms = {arm.lower() for arm in source.asked.arms}
@@ -169,7 +171,9 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "setting"
     if is_own(column) or column.startswith("tags."):
         return "not used"
-    return "setting" if _holds_setting(column, source, table, form) else "measurement"
+    one_run = source.asked.columns.of_one_run
+    is_setting = not one_run and _holds_setting(column, source, table, form)
+    return "setting" if is_setting else "measurement"
 
 
 def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:

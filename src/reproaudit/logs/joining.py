@@ -11,7 +11,7 @@ import numpy as np
 
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, alike, plain_names
-from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
@@ -59,6 +59,25 @@ def is_summary(run: LoggedRun) -> bool:
     curves = [curve for at in run.curves.values() for curve in at.values()]
     single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
     return single and _is_piece(run)
+
+
+def apart_from(log: LoggedRun, run: LoggedRun, wants: Callable[[str], bool]) -> Curves:
+    """Return what a summary has beyond the log beside it, if wanted numbers are not its last.
+
+    So are those of the best checkpoint: they are called after the file, `eval_results.accuracy`.
+    """
+    apart = {}
+    for tag in run.curves.keys() & log.curves.keys() if is_summary(run) else ():
+        called = f"{stem_of(run.files[0])}.{tag}"
+        ends = {at: curve.values[-1:] for at, curve in log.curves[tag].items()}
+        differs = any(
+            len(ends.get(at, ())) and not np.array_equal(ends[at], curve.values, equal_nan=True)
+            for at, curve in run.curves[tag].items()
+        )
+        if differs and (wants(tag) or wants(called)):
+            apart[called] = run.curves[tag]
+    more = {tag: at for tag, at in run.curves.items() if tag not in log.curves}
+    return {**more, **apart} if apart else {}
 
 
 def sums_of_folders(runs: Sequence[LoggedRun]) -> set[Path]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import (
     PAGE_FILE,
     TableForm,
@@ -37,8 +38,9 @@ from reproaudit.logs.logged import (
     number_of,
     of_columns,
     refuse_beyond,
+    some,
 )
-from reproaudit.logs.names import MADE_NAMES, SEED_IN_NAME, is_own, normal
+from reproaudit.logs.names import ITEM_NAMES, MADE_NAMES, SEED_IN_NAME, STATUS_NAMES, is_own, normal
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -96,8 +98,15 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         return []
     if not source.asked.plain:
         table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
+        table = _of_search(table, source.asked.columns)
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
+        return []
+    items = [column for column in table.columns if ITEM_NAMES.fullmatch(normal(column))]
+    read = source.asked.plain or "steps" in source.asked.numbered
+    if items and len(table.rows) > 1 and not read:
+        way = "for their mean, `number: [steps]` and {expression: mean(v), let: {v: …}}"
+        source.skipped[source.name] = f"a row for each {items[0]}, which is no run; {way}"
         return []
     chart = {} if source.asked.plain else chart_parts(table)
     if not chart:
@@ -118,6 +127,22 @@ def _with_steps(table: Table) -> Table:
     ends = accumulate(lengths)
     rows = [(n, {**row, "step": end}) for (n, row), end in zip(table.rows, ends, strict=True)]
     return replace(table, columns=(*table.columns, "step"), rows=rows)
+
+
+def _of_search(table: Table, stated: Columns) -> Table:
+    """Return a table that is one run without its failed trials; the others are counted anew."""
+    status = next((name for name in table.columns if name.lower() in STATUS_NAMES), None)
+    if not stated.of_one_run or status is None:
+        return table
+    ended = [row for row in table.rows if str(row[1].get(status) or "").lower() in _ENDED]
+    whole = {line for line, _ in ended}
+    failed = [f"line {n} ({row.get(status)})" for n, row in table.rows if n not in whole]
+    if not failed or not ended:
+        return table
+    step = stated.step or "number"
+    rows = [(line, {**row, step: n} if step in row else row) for n, (line, row) in enumerate(ended)]
+    remark = f"trials that failed were passed over: {some(failed)}"
+    return replace(table, rows=rows, remarks=(*table.remarks, remark))
 
 
 def _of_page(source: LogSource) -> LogSource:
@@ -204,7 +229,6 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    ended: dict[_Key, bool] = {}
     apart = "expected one" if source.asked.plain else _apart(form)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
@@ -225,9 +249,8 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         builders[key].diverged |= state.lower() == "diverged"
-        ended[key] = ended.get(key, False) or state.lower() in _ENDED
-        said = () if ended[key] else (f"its column '{status}' says {state}",)
-        builders[key].unfinished = said
+        if state.lower() not in _ENDED:
+            builders[key].unfinished = (f"its column '{status}' says {state}",)
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
