@@ -89,7 +89,7 @@ def pooled(
         if SEED_LIKE.search(column)
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
-    least = min(tries, key=_wholeness).name
+    least = min(tries, key=lambda each: (len(each.tags), each.last_step(each.tags))).name
     tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
     groups = [*map(_group, names)]
     alone = groups.count(_group(least)) == 1 and len({re.sub(r"\d+", "#", n) for n in tried}) == 1
@@ -105,11 +105,7 @@ def pooled(
 def resumed(
     request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
 ) -> tuple[list[PlacedRun], list[str]]:
-    """Join what a run logged after it was resumed to it, if the mapping says which points hold.
-
-    Returns:
-        The runs, and the names of those that were joined to another.
-    """
+    """Return runs with what resumes them joined to them, if `overlap` says so, and its names."""
     holds = request.mapping.overlap
     last: dict[int | None, PlacedRun] = {}
     whole: list[PlacedRun] = []
@@ -148,11 +144,6 @@ def _ambiguous(
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
             ), (placed.run,)
     return "", ()
-
-
-def _wholeness(run: LoggedRun) -> tuple[int, int]:
-    """Return how much a run has logged: under how many tags, and until which step."""
-    return len(run.tags), run.last_step(run.tags)
 
 
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:

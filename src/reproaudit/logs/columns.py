@@ -97,8 +97,6 @@ def form_of(source: LogSource, table: Table) -> TableForm:
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
-    if asked.columns.of_one_run and {"number", "datetime_start"} <= {*columns} - {*roles}:
-        roles["number"] = ("step", "")  # of a study's trials, as Optuna writes them
     if not asked.plain:
         status = first(STATUS_NAMES, "status")
         if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them

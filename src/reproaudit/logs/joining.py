@@ -195,17 +195,20 @@ def is_copy(run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool]) -> b
     return (
         all(alike(config[name], known[name]) for name in config.keys() & known.keys())
         and tags == there
-        and all(_are_same(run.curves[tag], other.curves[tag]) for tag in tags)
+        and all(
+            _steps_of(run.curves[tag]) == _steps_of(other.curves[tag])
+            and not _differ(run.curves[tag], other.curves[tag])
+            for tag in tags
+        )
     )
 
 
 def continued(
     run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool], holds: str
 ) -> LoggedRun | None:
-    """Return a run with the points of another that resumes it; None if that one does not.
+    """Return a run with the points of another whose wanted series begin later and go on further.
 
-    It does if every wanted series begins later and goes on further. Where both have points, those
-    hold that the mapping says: the ``later`` or the ``earlier``.
+    None if they do not. Where both have points, the ``later`` or the ``earlier`` hold.
     """
     curves = {tag: dict(at) for tag, at in {**run.curves, **other.curves}.items()}
     wanted = set(filter(wants, run.tags)) & {*other.tags}
@@ -233,11 +236,8 @@ def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
     return replace(other, steps=steps, values=values)
 
 
-def _are_same(
-    curves: Mapping[LoggedCoordinates, Curve], other: Mapping[LoggedCoordinates, Curve]
-) -> bool:
-    steps = ({at: curve.all_steps for at, curve in each.items()} for each in (curves, other))
-    return next(steps) == next(steps) and not _differ(curves, other)
+def _steps_of(curves: Mapping[LoggedCoordinates, Curve]) -> dict[LoggedCoordinates, frozenset[int]]:
+    return {at: curve.all_steps for at, curve in curves.items()}
 
 
 def _differ(

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -262,13 +262,9 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         for column in table.columns
         if column == stated or SEED_LIKE.search(column) or normal(column) in RUN_NAMES
     ]
-    used = {*asked.axes, *asked.settings, *steps}
-    counted = [
-        column
-        for column in table.columns
-        if column in seeds
-        or not (column in used or asked.wants(column) or stated or not _counts(column, table))
-    ]
+    used = {*asked.axes, *asked.settings, *steps, *filter(asked.wants, table.columns)}
+    others = [] if stated else [c for c in table.columns if c not in used]
+    counted = [*seeds, *(c for c in others if _counts(c, table, asked.arms))]
     summaries = {
         line: str(row[column]).strip()
         for line, row in table.rows
@@ -292,17 +288,13 @@ def without_summaries(table: Table, asked: Asked) -> Table:
     return replace(table, rows=rows, remarks=(*table.remarks, *remarks))
 
 
-def _counts(column: str, table: Table) -> bool:
-    """Tell whether a column counts runs from 0 or 1 on, but for rows with a word."""
+def _counts(column: str, table: Table, arms: Collection[str]) -> bool:
+    """Tell whether a column counts runs from 0 or 1 on, but for some rows with a word."""
     cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    words = [str(cell).lower() for cell in cells if _is_word(cell)]
     numbers = {number_of(cell) for cell in cells if not _is_word(cell)}
-    first = min((number for number in numbers if number is not None), default=0)
-    words = sum(map(_is_word, cells))
-    return (
-        first in (0, 1)
-        and numbers == {first + n for n in range(max(2, len(numbers)))}
-        and (2 * words < len(cells))
-    )
+    counts = [{*map(float, range(n, n + max(2, len(numbers))))} for n in (0, 1)]
+    return numbers in counts and 2 * len(words) < len(cells) and not {*words} & {*arms}
 
 
 def _is_word(cell: Any) -> bool:

@@ -103,8 +103,8 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         source.skipped[source.name] = "a table without rows"
         return []
     items = [column for column in table.columns if ITEM_NAMES.fullmatch(normal(column))]
-    read = source.asked.plain or "steps" in source.asked.numbered
-    if items and len(table.rows) > 1 and not read:
+    is_read = source.asked.plain or "steps" in source.asked.numbered
+    if items and len(table.rows) > 1 and not is_read:
         way = "for their mean, `number: [steps]` and {expression: mean(v), let: {v: …}}"
         source.skipped[source.name] = f"a row for each {items[0]}, which is no run; {way}"
         return []
@@ -130,19 +130,18 @@ def _with_steps(table: Table) -> Table:
 
 
 def _of_search(table: Table, stated: Columns) -> Table:
-    """Return a table that is one run without its failed trials; the others are counted anew."""
+    """Return a table that is one run without its failed trials; the others are its steps."""
     status = next((name for name in table.columns if name.lower() in STATUS_NAMES), None)
     if not stated.of_one_run or status is None:
         return table
-    ended = [row for row in table.rows if str(row[1].get(status) or "").lower() in _ENDED]
-    whole = {line for line, _ in ended}
-    failed = [f"line {n} ({row.get(status)})" for n, row in table.rows if n not in whole]
-    if not failed or not ended:
-        return table
-    step = stated.step or "number"
-    rows = [(line, {**row, step: n} if step in row else row) for n, (line, row) in enumerate(ended)]
-    remark = f"trials that failed were passed over: {some(failed)}"
-    return replace(table, rows=rows, remarks=(*table.remarks, remark))
+    states = {line: str(row.get(status) or "") for line, row in table.rows}
+    failed = [f"line {line} ({s})" for line, s in states.items() if s.lower() not in _ENDED]
+    ended = [row for row in table.rows if states[row[0]].lower() in _ENDED]
+    step = stated.step or "step"
+    rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
+    columns = tuple(dict.fromkeys((*table.columns, step)))
+    remarks = [f"trials that failed were passed over: {some(failed)}"] * bool(failed)
+    return replace(table, columns=columns, rows=rows, remarks=(*table.remarks, *remarks))
 
 
 def _of_page(source: LogSource) -> LogSource:
