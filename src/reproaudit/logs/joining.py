@@ -227,6 +227,8 @@ def continued(
 def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
     if curve is None or curve.steps is None or other.steps is None:
         return None
+    if len(curve.steps) + len(other.steps) == 2:
+        return None  # single numbers, which no run went on from
     if curve.steps.min() >= other.steps.min() or curve.steps.max() >= other.steps.max():
         return None
     before = curve.steps < (other.steps.min() if holds == "later" else np.inf)
