@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import encoders
 import pytest
 from test_producers import ARMS, SERIES, counts, judged, notes, refusal, trainer_folders
 
@@ -408,3 +409,55 @@ def test_a_list_of_a_history_is_asked_for_with_all_that_is_needed(tmp_path: Path
             text(tmp_path / "logs" / f"{arm}_seed{seed}.json", json.dumps(tree))
     lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
     assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 5)
+
+
+@pytest.mark.parametrize("folder", [".", "runs/May01_host"])
+def test_event_files_with_nothing_wanted_leave_the_log_beside_them(
+    tmp_path: Path, folder: str
+) -> None:
+    for home in trainer_folders(tmp_path / "logs"):
+        for summary in home.glob("*_results.json"):
+            summary.unlink()
+        (home / folder).mkdir(parents=True, exist_ok=True)
+        points = {"train/loss": [(10, 0.1), (20, 0.2)]}
+        encoders.event_file(home / folder / "a.tfevents.1", points)
+    assert counts(judged(tmp_path, [tmp_path / "logs"], form=SERIES)) == (4, 5)
+
+
+def test_a_mean_beside_objects_of_folds_is_named(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        tree = {f"fold_{seed}": {"score": value} for seed, value in enumerate(values)}
+        text(tmp_path / "logs" / f"{arm}.json", json.dumps({**tree, "score": 0.9}))
+    made = judged(tmp_path, [tmp_path / "logs"])
+    assert counts(made) == (4, 5)
+    assert "passed over beside the runs: score" in notes(made)
+
+
+def test_a_run_that_was_cut_is_asked_about_with_the_value_that_is_meant(tmp_path: Path) -> None:
+    for home in trainer_folders(tmp_path / "logs"):
+        for summary in home.glob("*_results.json"):
+            summary.unlink()
+    (tmp_path / "logs" / "baseline-seed4" / "trainer_state.json").unlink()
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 4)
+
+
+def test_where_a_schedule_ended_is_no_setting(tmp_path: Path) -> None:
+    file = table(
+        tmp_path / "runs.csv",
+        "method,seed,lr,train/lr,score",
+        lambda arm, seed, value: f"{arm},{seed},{0.1 / (7 + seed + value)},{seed % 2},{value}",
+    )
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_a_list_of_metrics_as_comet_exports_it(tmp_path: Path) -> None:
+    for arm, values in ARMS.items():
+        for seed, value in enumerate(values):
+            rows = [
+                {"metricName": name, "metricValue": str(v * n), "step": n, "runContext": None}
+                for n in range(4)
+                for name, v in (("score", value), ("loss", 9))
+            ]
+            text(tmp_path / "logs" / f"{arm}_seed{seed}" / "metrics.json", json.dumps(rows))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], form=SERIES)) == (4, 5)

@@ -63,12 +63,12 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
+    as_template,
     is_called,
     kin,
     kinship,
     normal,
-    with_places,
-    words_in,
+    words_of_name,
 )
 from reproaudit.records import Origin
 
@@ -456,6 +456,12 @@ def _role(
                 if made is not None:
                     by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
+        if misfits:
+            misfits |= {
+                f"seed {seed}: {placed.run.stopped}; {_way([placed.run.name], 'crashed')}": None
+                for seed, placed in runs.items()
+                if placed.run.stopped and not placed.diverged and mapping.complete is None
+            }
         if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
             role.withheld[name] = reasons
         elif by_seed:
@@ -578,14 +584,14 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    placed = {with_places(tag, asked.arms) for tag in there}
+    placed = {as_template(tag, asked.arms) for tag in there}
     tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
-    courses = {with_places(tag, asked.arms) for tag in steps}
+    courses = {as_template(tag, asked.arms) for tag in steps}
     fitting = {
         name: [tag for tag in tags if is_called(name, tag)]
-        or [tag for tag in tags if words_in(name) <= words_in(tag)]
+        or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and kin(name, tag)]
         or [tag for tag in tags if len(tags) == len(wanted) == 1]
         for name in sorted(wanted)
@@ -596,7 +602,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
         for name, tag in sure.items()
     }
-    way = ", ".join(f"{name}: {tag}" for name, tag in (lines or {in_order[0]: "TAG"}).items())
+    is_last = in_order[0] not in asked.series and courses.issuperset(tags)
+    open_line = {in_order[0]: last_of("TAG") if is_last and tags else "TAG"}
+    way = ", ".join(f"{name}: {tag}" for name, tag in (lines or open_line).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
@@ -627,8 +635,9 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
         if role.withheld:
-            name, reasons = next(iter(role.withheld.items()))
-            fault = f"found nothing whole: {name}: {'; '.join(reasons)}"
+            name = next(iter(role.withheld))
+            reasons = [why for each in roles for why in each.withheld.get(name, ())]
+            fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         akin = {tag: [name for name in absent if kin(name, tag)] for tag in ignored}

@@ -8,9 +8,10 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from reproaudit.audit.arms import ARM_NAME
@@ -66,7 +67,8 @@ def place_runs(
     strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
-    names = _seeds_in_names(request, runs)
+    names = cache(lambda: _seeds_in_names(request, runs))
+    is_there = any(asked.wants_any(run.curves) for run in runs)
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
         if rule.ignore:
@@ -76,9 +78,7 @@ def place_runs(
         except StrayError as stray:
             strays.append(stray)
         except LogError as fault:
-            is_idle = not asked.wants_any(run.curves) and any(
-                asked.wants_any(other.curves) for other in runs
-            )
+            is_idle = is_there and not asked.wants_any(run.curves)
             if run.unread or is_idle:
                 why = _unknown(run) if run.unread else _IDLE
                 strays.append(StrayError(run.name, fault.text, why))
@@ -90,7 +90,7 @@ def place_runs(
         given = [placed_run for role_of_run, placed_run in placed if role_of_run == batch]
         beside = _beside(given, asked)
         strays += beside.values()
-        own = [placed_run for placed_run in given if placed_run.run.name not in beside]
+        own = [placed_run for placed_run in given if id(placed_run) not in beside]
         own, parts = resumed(request, batch, own, asked.wants)
         strays += [StrayError(name, "", RESUMED) for name in parts]
         faults += pooled(request, batch, own, asked.wants)
@@ -100,17 +100,17 @@ def place_runs(
     return filled, strays
 
 
-def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[str, StrayError]:
-    """Return the files of one role that are no runs beside another of their seed, by name."""
+def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[int, StrayError]:
+    """Return the files of one role that are no runs beside another of their seed, by identity."""
     kept: dict[int | None, list[LoggedRun]] = {}
-    beside: dict[str, StrayError] = {}
+    beside: dict[int, StrayError] = {}
     for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.tags)):
         run = placed.run
         others = [] if placed.seed is None else kept.setdefault(placed.seed, [])
-        if any(is_copy(run, other, asked.wants) for other in others):
-            beside[run.name] = StrayError(run.name, "", COPIED)
+        if any(is_copy(run, other, asked) for other in others):
+            beside[id(placed)] = StrayError(run.name, "", COPIED)
         elif others and asked.wants_any(others[0].tags) and not asked.wants_any(run.tags):
-            beside[run.name] = StrayError(run.name, "", _IDLE)
+            beside[id(placed)] = StrayError(run.name, "", _IDLE)
         else:
             others.append(run)
     return beside
@@ -154,7 +154,7 @@ def _seeds_in_names(request: Request, runs: Sequence[LoggedRun]) -> str | None:
 
 
 def _placed(
-    request: Request, run: LoggedRun, rule: RunRule, names: str | None = None
+    request: Request, run: LoggedRun, rule: RunRule, names: Callable[[], str | None] | None = None
 ) -> tuple[Batch, PlacedRun]:
     """Return a run's role, and the run with its seed; None where seeds are to be numbered."""
     mapping = request.mapping

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,8 +28,6 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
-FEWEST_ALIKE = 3
-"""Columns that differ in a number alone, from which this may be that of their seeds."""
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
@@ -91,7 +88,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         return column
 
     tag = first(TAG_NAMES)
-    value = lower.get("value")
+    value = lower.get("value", lower.get("metricvalue"))
     if asked.columns.step is None and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
@@ -128,16 +125,6 @@ def form_of(source: LogSource, table: Table) -> TableForm:
 def stem_of(path: Path) -> str:
     """Return the name of a file without its endings."""
     return path.name.removesuffix(".gz").rpartition(".")[0]
-
-
-def patterns_of(columns: Iterable[str]) -> Iterator[str]:
-    """Yield what columns are called that differ in a number alone: ``split{seed}_score``."""
-    counts = Counter(
-        f"{column[: matched.start()]}{{seed}}{column[matched.end() :]}"
-        for column in columns
-        for matched in re.finditer(r"\d+", column)
-    )
-    yield from (pattern for pattern, count in counts.items() if count >= FEWEST_ALIKE)
 
 
 def _stem(source: LogSource, column: str) -> str:
@@ -182,7 +169,7 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
         return False
     asked = source.asked
     is_known = column in asked.settings or (
-        is_started_with(column) and _has_a_row_a_run(table, form)
+        is_started_with(column) and _is_of_runs(column, table, form)
     )
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
@@ -207,12 +194,17 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
 
 
-def _has_a_row_a_run(table: Table, form: TableForm) -> bool:
-    """Tell whether no row is a step of a run, so that no number in it follows a schedule."""
+def _is_of_runs(column: str, table: Table, form: TableForm) -> bool:
+    """Tell whether each row is a run, and runs share what they have in a column.
+
+    Else its numbers may follow a schedule, or be where this ended.
+    """
     named = [column for column in map(form.column, ("seed", "run")) if column is not None]
-    telling = [*named, *(column for column in table.columns if _is_text(column, table))]
-    rows = {_at(row, telling) for _, row in table.rows}
-    return len(rows) == len(table.rows)
+    texts = [c for c in table.columns if form.column("step") is None and _is_text(c, table)]
+    rows = {_at(row, [*named, *texts]) for _, row in table.rows}
+    values = {str(row.get(column)) for _, row in table.rows}
+    is_shared = len(values) == 1 or len(values) * 2 <= len(table.rows)
+    return is_shared and len(rows) == len(table.rows)
 
 
 def _is_text(column: str, table: Table) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from reproaudit.logs.opening import (
     read_log_text,
 )
 
+HUGGING_FACE = "Hugging Face"
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
@@ -64,7 +65,7 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
     config = {name: plain_value(value) for name, value in flat("", run.config, run.name)}
     stated = dict.fromkeys(config, f"{run.source}'s log")
     files = _nearest(run.folder, root)
-    if run.folder / CONFIG_OF_MODEL not in files:
+    if run.source == HUGGING_FACE and run.folder / CONFIG_OF_MODEL not in files:
         files = (*files, *sorted(run.folder.glob(f"checkpoint-*/{CONFIG_OF_MODEL}"))[:1])
     unread = list[str]()
     for file in files:
@@ -170,11 +171,13 @@ def seeds_in(config: Config) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def seed_of(run: LoggedRun, mapping: MappingFile, names: str | None = None) -> int | None:
+def seed_of(
+    run: LoggedRun, mapping: MappingFile, names: Callable[[], str | None] | None = None
+) -> int | None:
     """Return a run's seed: a column of its table, its configuration, or its name.
 
     That which the mapping names wins. None, where runs without a seed are to be numbered. `names`
-    is the pattern of the runs' names that may have it.
+    gives the line of a mapping that reads seeds from the names of all runs, if one does.
     """
     is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
     if is_named and run.seed is not None:
@@ -197,7 +200,9 @@ def seed_of(run: LoggedRun, mapping: MappingFile, names: str | None = None) -> i
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. Name it"
         every = [] if run.in_time else seed_ways(run.seed_column)
-        ways = ", ".join(every if run.seed_column and every else [names or rule, *every])
+        ways = ", ".join(
+            every if run.seed_column and every else [(names and names()) or rule, *every]
+        )
         order = "" if run.in_time else ", or number the runs in their order,"
         text = f"{text}{order} in the mapping: {ways}."
         raise LogError(run.name, f"{text}{of_columns(run.columns)}")

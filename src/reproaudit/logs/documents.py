@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import HUGGING_FACE
 from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
@@ -451,7 +452,7 @@ def _trainer_state(state: Mapping[str, Any], place: str) -> Table:
     history = state.get("log_history")
     if not isinstance(history, list):
         raise LogError(place, "found no list 'log_history'; expected a Trainer's state.")
-    table = replace(_rows(history, place), logger="Hugging Face")
+    table = replace(_rows(history, place), logger=HUGGING_FACE)
     reached = state.get("global_step")
     most = state.get("max_steps")
     if not (isinstance(reached, int) and isinstance(most, int) and reached < most):

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
-from reproaudit.logs.configurations import CONFIG_FILES, alike, plain_names
+from reproaudit.logs.configurations import CONFIG_FILES
 from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
@@ -181,25 +182,17 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_copy(run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool]) -> bool:
-    """Return True if two files of one folder hold the same points of what is wanted.
-
-    Of single numbers all must be the same, since two may be so by chance.
-    """
-    if run.files == other.files or run.folder != other.folder:
+def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
+    """Return True if two files of one folder hold the same courses of what is wanted, or of all."""
+    tags = [tag for tag in run.curves if asked.wants(tag)] or [*run.curves]
+    if run.files == other.files or run.folder != other.folder or not tags:
         return False
-    config, known = plain_names(run.config), plain_names(other.config)
-    tags, there = ({*filter(wants, each.tags)} for each in (run, other))
-    if not any(len(c.all_steps) > 1 for tag in tags for c in run.curves[tag].values()):
-        tags, there = {*run.curves}, {*other.curves}
-    return (
-        all(alike(config[name], known[name]) for name in config.keys() & known.keys())
-        and tags == there
-        and all(
-            _steps_of(run.curves[tag]) == _steps_of(other.curves[tag])
-            and not _differ(run.curves[tag], other.curves[tag])
-            for tag in tags
-        )
+    return all(
+        tag in other.curves
+        and run.curves[tag].keys() == other.curves[tag].keys()
+        and not _differ(run.curves[tag], other.curves[tag])
+        and all(len(curve.values) > 1 for curve in run.curves[tag].values())
+        for tag in tags
     )
 
 
@@ -236,10 +229,6 @@ def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
     steps = np.concatenate([curve.steps[before], other.steps[after]])
     values = np.concatenate([curve.values[before], other.values[after]])
     return replace(other, steps=steps, values=values)
-
-
-def _steps_of(curves: Mapping[LoggedCoordinates, Curve]) -> dict[LoggedCoordinates, frozenset[int]]:
-    return {at: curve.all_steps for at, curve in curves.items()}
 
 
 def _differ(

@@ -22,7 +22,10 @@ STEP_NAMES = (
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
-TAG_NAMES = ("tag", "metric", "metric.name", "name", "key", "variable", "measurement", "quantity")
+TAG_NAMES = (
+    "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
+    "quantity",
+)  # fmt: skip
 """Columns of a long table that name the quantity of each row."""
 ARM_LIKE = re.compile(
     r"(model|method|algo(rithm)?|agent|variant|approach|system|pretrained)(_?(name|id|path|sanitized))*"
@@ -110,7 +113,9 @@ def kinship(name: str, others: Iterable[str]) -> int:
 
 def kin(name: str, other: str) -> set[str]:
     """Return the words of a name that the other has, be they cut."""
-    return {own for own in words_in(name) for word in words_in(other) if _is_cut(own, word)}
+    return {
+        own for own in words_of_name(name) for word in words_of_name(other) if _is_cut(own, word)
+    }
 
 
 def _is_cut(word: str, other: str) -> bool:
@@ -118,7 +123,7 @@ def _is_cut(word: str, other: str) -> bool:
     return word == other or (len(short) > 2 and long.startswith(short))
 
 
-def words_in(name: str) -> set[str]:
+def words_of_name(name: str) -> set[str]:
     """Return the words and numbers in a name."""
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
@@ -136,8 +141,8 @@ def is_seed_name(name: str) -> bool:
 
 
 def is_started_with(name: str) -> bool:
-    """Return True if a number is called as what a run is started with, be it below others."""
-    return _STARTED_WITH.fullmatch(last_part(name)) is not None
+    """Return True if a number is called as what a run is started with; ``train/lr`` was logged."""
+    return _STARTED_WITH.fullmatch(normal(name)) is not None
 
 
 def is_own(name: str) -> bool:
@@ -155,13 +160,13 @@ def with_arm_place(name: str, arms: Collection[str]) -> str:
     return name
 
 
-def with_places(tag: str, arms: Collection[str]) -> str:
+def as_template(tag: str, arms: Collection[str]) -> str:
     """Return a tag with ``{arm}`` and ``{seed}`` in the places of an arm and of a seed.
 
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial)[_=-]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.logged import number_of
+from reproaudit.logs.logged import number_of, some
 from reproaudit.logs.names import LISTED, SEED_COUNTS, STATUS_NAMES, is_seed_name, normal
 from reproaudit.logs.rows import Table
 
@@ -152,7 +152,16 @@ def spread(table: Table, asked: Asked) -> Table:
     names = dict.fromkeys(label.name for label in labels.values())
     rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
     columns = tuple(dict.fromkeys((*shared, *roles, *names)))
-    return replace(table, columns=columns, rows=rows, roles={**table.roles, **roles}, alone=False)
+    sums = [column for column in shared if column in names]
+    remarks = [f"passed over beside the runs: {some(sums)}"] if sums else []
+    return replace(
+        table,
+        columns=columns,
+        rows=rows,
+        roles={**table.roles, **roles},
+        alone=False,
+        remarks=(*table.remarks, *remarks),
+    )
 
 
 def _with_lists_named(table: Table, asked: Asked) -> Table:

@@ -21,7 +21,6 @@ from reproaudit.logs.columns import (
     TableForm,
     chart_parts,
     form_of,
-    patterns_of,
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
@@ -40,7 +39,15 @@ from reproaudit.logs.logged import (
     refuse_beyond,
     some,
 )
-from reproaudit.logs.names import ITEM_NAMES, MADE_NAMES, SEED_IN_NAME, STATUS_NAMES, is_own, normal
+from reproaudit.logs.names import (
+    ITEM_NAMES,
+    MADE_NAMES,
+    SEED_IN_NAME,
+    STATUS_NAMES,
+    as_template,
+    is_own,
+    normal,
+)
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -57,21 +64,10 @@ from reproaudit.logs.rows import (
 )
 from reproaudit.logs.spread import spread
 
-_ENDED = frozenset(
-    (
-        "",
-        "-",
-        "finished",
-        "completed",
-        "complete",
-        "success",
-        "succeeded",
-        "done",
-        "ok",
-        "terminated",
-        "diverged",
-    )
+_ENDED = re.compile(
+    r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
 )
+"""What a status says of a run that came to its end."""
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
@@ -135,8 +131,8 @@ def _of_search(table: Table, stated: Columns) -> Table:
     if not stated.of_one_run or status is None:
         return table
     states = {line: str(row.get(status) or "") for line, row in table.rows}
-    failed = [f"line {line} ({s})" for line, s in states.items() if s.lower() not in _ENDED]
-    ended = [row for row in table.rows if states[row[0]].lower() in _ENDED]
+    failed = [f"line {line} ({s})" for line, s in states.items() if not _ENDED.fullmatch(s)]
+    ended = [row for row in table.rows if _ENDED.fullmatch(states[row[0]])]
     step = stated.step or "step"
     rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
     columns = tuple(dict.fromkeys((*table.columns, step)))
@@ -170,10 +166,10 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     apart = form.column("seed") or form.column("run") or form.column("step")
     whole = any(map(source.asked.wants, table.columns))
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
-        patterns = [*patterns_of(table.columns)]
         name = source.asked.only or "NAME"
-        ways = [f'`mapping: {{{name}: "{pattern}"}}`' for pattern in patterns[:1]]
-        way = "".join(f" If each column is a run: {each}." for each in ways)
+        placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
+        ways = [f' If each column is a run: `mapping: {{{name}: "{each}"}}`.' for each in placed]
+        way = "".join(ways[:1])
         raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
@@ -248,7 +244,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].is_named = named
         state = str(row.get(status) or "").strip() if status else ""
         builders[key].diverged |= state.lower() == "diverged"
-        if state.lower() not in _ENDED:
+        if not _ENDED.fullmatch(state):
             builders[key].unfinished = (f"its column '{status}' says {state}",)
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
