@@ -96,7 +96,8 @@ def pooled(
     is_try = len({*map(_group, tried)}) < len(tries) or (alone and len(tries) > 1)
     ways = _ways(request, batch.experiment, [least] if is_try else names, least)
     if request.mapping.overlap is None and continued(tries[0], run, wants, "later"):
-        ways = f"If it was resumed, write in a mapping `overlap: later`. Else: {ways}"
+        ways = f"{ways[0].lower()}{ways[1:]}"
+        ways = f"If it was resumed, write in a mapping `overlap: later`; else {ways}"
     if likely:
         ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
