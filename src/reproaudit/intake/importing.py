@@ -148,8 +148,7 @@ def import_logs(
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
-    whole = [run for run in _counted(given, asked, runs) if run.name not in parts]
-    told = _judged_of(whole, runs, unfinished, strays)
+    told = _judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
     counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -202,9 +201,9 @@ def _finished(
 
 
 def _counted(
-    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun]
+    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun], parts: Collection[str]
 ) -> Iterator[LoggedRun]:
-    """Yield the runs that were given, but for files that hold nothing wanted, or copy a course."""
+    """Yield the runs that were given, but for `parts`, copies, and files with nothing wanted."""
     names = {run.name for run in judged}
     courses = set[tuple[Path, bytes]]()
     for run in sorted(given, key=lambda run: run.name not in names):
@@ -213,7 +212,8 @@ def _counted(
         ]
         values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
         is_copy = (run.folder, values) in courses
-        if run.name in names or (not is_copy and (run.failed or curves)):
+        is_run = not is_copy and run.name not in parts and (run.failed or curves)
+        if run.name in names or is_run:
             courses |= {(run.folder, values)} if values else set()
             yield run
 
