@@ -178,7 +178,8 @@ def test_tables_with_nothing_wanted_beside_the_runs_are_named(tmp_path: Path) ->
     assert "`columns: {seed: config.shot_seed}`" in told
     made = judged(tmp_path, [logs], "columns: {seed: config.shot_seed}")
     assert counts(made) == (4, 5)
-    assert "Without anything that is wanted: baseline/samples_2024-05-01.jsonl" in notes(made)
+    assert "(a row for each doc_id, which is no run; for their mean, " in notes(made)
+    assert "baseline/samples_2024-05-01.jsonl" in notes(made)
 
 
 @pytest.mark.parametrize("other", [None, 0.3])
@@ -197,7 +198,7 @@ def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
         return
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
-    assert "Copies of what lies beside them: vis_data/scalars.json" in notes(made)
+    assert "Copies of what lies beside them: scalars.json" in notes(made)
 
 
 # --- lines that are offered -----------------------------------------------------------------------

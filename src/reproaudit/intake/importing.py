@@ -36,6 +36,8 @@ from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
+    COPIED,
+    RESUMED,
     Roles,
     StrayError,
     compare_settings,
@@ -145,7 +147,8 @@ def import_logs(
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
-    told = _judged_of([*_counted(given, asked, runs)], runs, unfinished, strays)
+    parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
+    told = _judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
     counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -198,9 +201,9 @@ def _finished(
 
 
 def _counted(
-    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun]
+    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun], parts: Collection[str]
 ) -> Iterator[LoggedRun]:
-    """Yield the runs that were given, but for files that hold nothing wanted, or copy a course."""
+    """Yield the runs that were given, but for `parts`, copies, and files with nothing wanted."""
     names = {run.name for run in judged}
     courses = set[tuple[Path, bytes]]()
     for run in sorted(given, key=lambda run: run.name not in names):
@@ -209,7 +212,8 @@ def _counted(
         ]
         values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
         is_copy = (run.folder, values) in courses
-        if run.name in names or run.failed or (curves and not is_copy):
+        is_run = not is_copy and run.name not in parts and (run.failed or curves)
+        if run.name in names or is_run:
             courses |= {(run.folder, values)} if values else set()
             yield run
 
@@ -233,10 +237,12 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        named = [f"{_called(run.name)}: {_state(run)}" for run in unfinished]
-        yield f"Not finished, and left out: {some(named)}."
+        named = dict.fromkeys(f"{_called(run.name)}: {_state(run)}" for run in unfinished)
+        yield f"Not finished, and left out: {some([*named])}."
     for why in dict.fromkeys(stray.why for stray in strays):
-        yield f"{why}: {some([_called(stray.place) for stray in strays if stray.why == why])}."
+        names = [stray.place for stray in strays if stray.why == why]
+        called = dict.fromkeys(map(_file_name if why == COPIED else _called, names))
+        yield f"{why}: {some([*called])}."
 
 
 def _absent_arms(
@@ -706,6 +712,10 @@ def _called(run: str) -> str:
     """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
+
+
+def _file_name(run: str) -> str:
+    return PurePath(run.partition(" (")[0]).name
 
 
 def _state(run: LoggedRun) -> str:

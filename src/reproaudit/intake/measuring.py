@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -72,6 +73,12 @@ def measure(
     names = [axis.name for axis in declaration.axes]
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
     way = f"`mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}`"
+    ends = [
+        tag for tag in run.tags if tag.endswith(f".{quantity.tag}") and not run.last_step([tag])
+    ]
+    if ends:
+        beside = f"`mapping: {{{name}: {json.dumps(max(ends))}}}`"
+        way = f"{beside}, of the file beside it, as of the best checkpoint, or by {way}"
     is_one = declaration.kind is MeasurementKind.SCALAR and quantity.tag is not None
     reader = _CurveReader(run, f" The last of them is {way}." if is_one else "")
     values: list[Curve | None] = []

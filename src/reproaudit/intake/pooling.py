@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
 from typing import Any
@@ -15,7 +15,8 @@ from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
-from reproaudit.logs.configurations import alike, as_setting, seed_ways
+from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
+from reproaudit.logs.joining import continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
@@ -67,13 +68,16 @@ class PlacedRun:
     percent: tuple[str, ...] = ()
 
 
-def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[LogError]:
+def pooled(
+    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     differing = [_differing(request, batch, runs[0], other) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
-    text, run = _ambiguous(request, role_words(batch), runs)
-    if faults or run is None:
+    text, tries = _ambiguous(request, role_words(batch), runs)
+    if faults or not tries:
         return faults
+    run = tries[-1]
     names = [placed.run.name for placed in runs]
     if names.count(run.name) > 1:
         files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
@@ -85,23 +89,53 @@ def pooled(request: Request, batch: Batch, runs: Sequence[PlacedRun]) -> list[Lo
         if SEED_LIKE.search(column)
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
-    ways = _ways(request, batch.experiment, names, run.name)
+    least = min(tries, key=lambda each: (len(each.tags), each.last_step(each.tags))).name
+    tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
+    groups = [*map(_group, names)]
+    alone = groups.count(_group(least)) == 1 and len({re.sub(r"\d+", "#", n) for n in tried}) == 1
+    is_try = len({*map(_group, tried)}) < len(tries) or (alone and len(tries) > 1)
+    ways = _ways(request, batch.experiment, [least] if is_try else names, least)
+    if request.mapping.overlap is None and continued(tries[0], run, wants, "later"):
+        ways = f"{ways[0].lower()}{ways[1:]}"
+        ways = f"If it was resumed, write in a mapping `overlap: later`; else {ways}"
     if likely:
         ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
 
 
+def resumed(
+    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+) -> tuple[list[PlacedRun], list[str]]:
+    """Return runs with what resumes them joined to them, if `overlap` says so, and its names."""
+    holds = request.mapping.overlap
+    last: dict[int | None, PlacedRun] = {}
+    whole: list[PlacedRun] = []
+    for placed in runs:
+        known = last.get(placed.seed)
+        joined = None
+        if holds and known and _differing(request, batch, known, placed) is None:
+            joined = continued(known.run, placed.run, wants, holds)
+        if known and joined:
+            whole.remove(known)
+            placed = replace(placed, run=joined)
+        whole.append(placed)
+        last[placed.seed] = placed
+    kept = {placed.run.name for placed in whole}
+    return whole, [placed.run.name for placed in runs if placed.run.name not in kept]
+
+
 def _ambiguous(
     request: Request, role: str, runs: Sequence[PlacedRun]
-) -> tuple[str, LoggedRun | None]:
+) -> tuple[str, Sequence[LoggedRun]]:
     """Say that a seed stands twice, or that names differ in more than their seed, and of which."""
-    seen: dict[int, str] = {}
+    seen: dict[int, LoggedRun] = {}
     for placed in runs:
         if placed.seed in seen:
-            text = f"found seed {placed.seed} of {role} a second time, after '{seen[placed.seed]}'"
-            return f"{text}; expected it once.", placed.run
+            other = seen[placed.seed]
+            text = f"found seed {placed.seed} of {role} a second time, after '{other.name}'"
+            return f"{text}; expected it once.", (other, placed.run)
         if placed.seed is not None:
-            seen[placed.seed] = placed.run.name
+            seen[placed.seed] = placed.run
     stems = [re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in runs]
     for placed, stem in zip(runs, stems, strict=True):
         named = any(each.run.config for each in runs) or request.mapping.rule(placed.run.name)
@@ -109,8 +143,8 @@ def _ambiguous(
             return (
                 f"found a run without configuration, taken for {role}, whose name differs from "
                 f"'{runs[0].run.name}' in more than its seed; expected to be told what it is."
-            ), placed.run
-    return "", None
+            ), (placed.run,)
+    return "", ()
 
 
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:
@@ -150,16 +184,19 @@ def _group(run: str) -> str:
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them."""
     differing: dict[str, tuple[Any, Any]] = {}
-    keys = sorted({*run.run.config, *other.run.config})
+    configs = [plain_names(each.run.config) for each in (run, other)]
+    own_names = plain_names(dict.fromkeys(run.names | other.names))
+    keys = sorted({*configs[0], *configs[1]})
     for key in keys:
         if any(part.startswith(f"{key}.") for part in keys):
             continue  # whose parts are compared
-        left, right = (each.run.config.get(key, "nothing") for each in (run, other))
-        absent = any(key not in each.run.config and each.run.unread for each in (run, other))
-        own = key not in run.names | other.names and is_own(key)
+        left, right = (config.get(key, "nothing") for config in configs)
+        unread = [each.run.unread for each in (run, other)]
+        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
+        own = key not in own_names and is_own(key)
         varies = any(
             fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
-            for pattern in request.mapping.vary
+            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
         )
         if not (absent or own or varies or alike(left, right)):
             differing[key] = left, right
@@ -185,11 +222,15 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     fields = [escape(f"{key} {value}") for key, value in alone]
     only = [field for field in fields if fnmatchcase(run.run.name + other.run.name, f"*{field}*")]
     such = f' (`runs: [{{match: "*{only[0]}*", ignore: true}}]` leaves those out)' if only else ""
+    step = request.mapping.columns.step
+    stated_step = f"step: {step}, " if step else ""
+    is_one = run.run.files == other.run.files
+    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
+        f"{whole}{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
         f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
     )
 

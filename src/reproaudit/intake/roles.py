@@ -20,7 +20,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.intake.pooling import PlacedRun, Request, pooled, role_words
+from reproaudit.intake.pooling import PlacedRun, Request, pooled, resumed, role_words
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.joining import is_copy
@@ -29,6 +29,8 @@ from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import seed_pattern
 
 _IDLE = "Without anything that is wanted"
+COPIED = "Copies of what lies beside them"
+RESUMED = "Joined to the runs that they resume"
 MOST_PARTS = 4
 """Folders and files of a run's name in which its seed is looked for."""
 
@@ -89,7 +91,9 @@ def place_runs(
         beside = _beside(given, asked)
         strays += beside.values()
         own = [placed_run for placed_run in given if id(placed_run) not in beside]
-        faults += pooled(request, batch, own)
+        own, parts = resumed(request, batch, own, asked.wants)
+        strays += [StrayError(name, "", RESUMED) for name in parts]
+        faults += pooled(request, batch, own, asked.wants)
         _number(role, own)
     raise_all(faults)
     filled = {batch: dict(sorted(role.items())) for batch, role in roles.items() if role}
@@ -98,17 +102,17 @@ def place_runs(
 
 def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[int, StrayError]:
     """Return the files of one role that are no runs beside another of their seed, by identity."""
-    first: dict[int | None, PlacedRun] = {}
+    kept: dict[int | None, list[LoggedRun]] = {}
     beside: dict[int, StrayError] = {}
-    for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.curves)):
+    for placed in sorted(runs, key=lambda placed: not asked.wants_any(placed.run.tags)):
         run = placed.run
-        other = first.setdefault(placed.seed, placed).run
-        if other is run or placed.seed is None:
-            continue
-        if asked.wants_any(other.curves) and not asked.wants_any(run.curves):
+        others = [] if placed.seed is None else kept.setdefault(placed.seed, [])
+        if any(is_copy(run, other, asked) for other in others):
+            beside[id(placed)] = StrayError(run.name, "", COPIED)
+        elif others and asked.wants_any(others[0].tags) and not asked.wants_any(run.tags):
             beside[id(placed)] = StrayError(run.name, "", _IDLE)
-        if is_copy(run, other, asked):
-            beside[id(placed)] = StrayError(run.name, "", "Copies of what lies beside them")
+        else:
+            others.append(run)
     return beside
 
 

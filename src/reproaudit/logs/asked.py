@@ -24,7 +24,8 @@ class Columns(StrictModel):
     run: Text | None = None
     """The column that names the run of each row."""
     settings: dict[Text, Text] = Field(default_factory=dict)
-    """Columns of what runs were started with: a list of them, or setting -> column."""
+    """Columns of what runs were started with: a list of them, or setting -> column. If none
+    are stated, as `settings: []`, a table with many, as of a search, is one run."""
     axes: dict[Text, Text] = Field(default_factory=dict)
     """Columns of coordinates: a list of them, or axis -> column."""
 
@@ -32,6 +33,11 @@ class Columns(StrictModel):
     @classmethod
     def _own_names(cls, value: Any) -> Any:
         return {str(column): column for column in value} if isinstance(value, list) else value
+
+    @property
+    def of_one_run(self) -> bool:
+        """Whether no column is a setting, so that a table with many is one run."""
+        return "settings" in self.model_fields_set and not self.settings
 
     def stated(self) -> list[tuple[str, str, str]]:
         """Return each stated role with its name and column."""

@@ -148,7 +148,7 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
     if source.asked.plain:
         return "measurement"
     if SETTING_PREFIXES.match(column):
-        return "setting"
+        return "not used" if source.asked.columns.of_one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     arms = {arm.lower() for arm in source.asked.arms}
@@ -156,7 +156,9 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "setting"
     if is_own(column) or column.startswith("tags."):
         return "not used"
-    return "setting" if _holds_setting(column, source, table, form) else "measurement"
+    one_run = source.asked.columns.of_one_run
+    is_setting = not one_run and _holds_setting(column, source, table, form)
+    return "setting" if is_setting else "measurement"
 
 
 def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:

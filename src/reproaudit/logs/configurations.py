@@ -154,6 +154,11 @@ def plain_value(value: Any) -> Any:
     return _ADDRESS.sub("", str(value))  # a date, as YAML reads one, is text, too
 
 
+def plain_names(config: Config) -> dict[str, Any]:
+    """Return a configuration with one spelling of its names: config/lr is ``config.lr``."""
+    return {name.replace("/", "."): value for name, value in config.items()}
+
+
 def alike(value: Any, other: Any) -> bool:
     """Return True if two values are the same, be they numbers or the text of numbers."""
     return value == other or str(value) == str(other)

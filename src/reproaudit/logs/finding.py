@@ -16,9 +16,10 @@ from typing import Any
 
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.columns import stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TEXT_LOG, TRAINER_STATE
-from reproaudit.logs.joining import is_summary, join_parts, logs_of, sums_of_folders
+from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
 from reproaudit.logs.logged import (
     LogError,
     LoggedRun,
@@ -45,6 +46,8 @@ MOST_FILES = 1_000
 """Logs that are read below one path."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
+_HIDDEN_NAME = re.compile(r"\.(?!\.?__)|__MACOSX$")
+"""lm-eval calls a folder after its model's path: ./out/x is ``.__out__x``, which is not hidden."""
 _SETTINGS = "a folder of settings; name it where it holds runs"
 _SETTINGS_FOLDERS = frozenset({"config", "configs", "conf"})
 _PROSE = (
@@ -161,7 +164,9 @@ class _Finder:
         return [configured(_with_error(run), self._folder, read) for run in joined]
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
-        return any(self._asked.asked.wants(tag) for run in runs for tag in run.curves)
+        wants = self._asked.asked.wants
+        called = ((tag, f"{stem_of(run.files[0])}.{tag}") for run in runs for tag in run.curves)
+        return any(wants(tag) or wants(of_file) for tag, of_file in called)
 
     def _has_kin(self, runs: Iterable[LoggedRun]) -> bool:
         tags = {tag for run in runs for tag in run.curves}
@@ -175,8 +180,11 @@ class _Finder:
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
+            apart = apart_from(log, run, wants) if log is not None else {}
             if run.files[0] in sums:
                 self._skip(run.files[0], "sums up the folders beside it")
+            elif apart:
+                yield replace(run, curves=apart)
             elif log is not None and known and is_summary(run):
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
@@ -199,7 +207,7 @@ class _Finder:
             for path in paths:
                 if path.is_symlink():
                     self._skip(path, "a link")
-                elif path.name.startswith(".") or path.name == "__MACOSX":
+                elif _HIDDEN_NAME.match(path.name):
                     self._skip(path, _HIDDEN)
                 elif path.is_dir() and path.name.lower() in _SETTINGS_FOLDERS:
                     self._aside.append(path)

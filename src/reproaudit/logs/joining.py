@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
-from reproaudit.logs.logged import Curve, LoggedCoordinates, LoggedRun
+from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
@@ -60,6 +60,25 @@ def is_summary(run: LoggedRun) -> bool:
     curves = [curve for at in run.curves.values() for curve in at.values()]
     single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
     return single and _is_piece(run)
+
+
+def apart_from(log: LoggedRun, run: LoggedRun, wants: Callable[[str], bool]) -> Curves:
+    """Return what a summary has beyond the log beside it, if wanted numbers are not its last.
+
+    So are those of the best checkpoint: they are called after the file, `eval_results.accuracy`.
+    """
+    apart = {}
+    for tag in run.curves.keys() & log.curves.keys() if is_summary(run) else ():
+        called = f"{stem_of(run.files[0])}.{tag}"
+        ends = {at: curve.values[-1:] for at, curve in log.curves[tag].items()}
+        differs = any(
+            len(ends.get(at, ())) and not np.array_equal(ends[at], curve.values, equal_nan=True)
+            for at, curve in run.curves[tag].items()
+        )
+        if differs and (wants(tag) or wants(called)):
+            apart[called] = run.curves[tag]
+    more = {tag: at for tag, at in run.curves.items() if tag not in log.curves}
+    return {**more, **apart} if apart else {}
 
 
 def sums_of_folders(runs: Sequence[LoggedRun]) -> set[Path]:
@@ -175,6 +194,41 @@ def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
         and all(len(curve.values) > 1 for curve in run.curves[tag].values())
         for tag in tags
     )
+
+
+def continued(
+    run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool], holds: str
+) -> LoggedRun | None:
+    """Return a run with the points of another whose wanted series begin later and go on further.
+
+    None if they do not. Where both have points, the ``later`` or the ``earlier`` hold.
+    """
+    curves = {tag: dict(at) for tag, at in {**run.curves, **other.curves}.items()}
+    wanted = set(filter(wants, run.tags)) & {*other.tags}
+    for tag in wanted:
+        for at, curve in other.curves[tag].items():
+            joined = _continued(run.curves[tag].get(at), curve, holds)
+            if joined is None:
+                return None
+            curves[tag][at] = joined
+    remark = f"resumed in another folder: where steps overlap, the {holds} points hold"
+    remarks = tuple(dict.fromkeys((*run.remarks, *other.remarks, remark)))
+    files = (*run.files, *other.files)
+    return replace(run, curves=curves, files=files, remarks=remarks) if wanted else None
+
+
+def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
+    if curve is None or curve.steps is None or other.steps is None:
+        return None
+    if len(curve.steps) + len(other.steps) == 2:
+        return None  # single numbers, which no run went on from
+    if curve.steps.min() >= other.steps.min() or curve.steps.max() >= other.steps.max():
+        return None
+    before = curve.steps < (other.steps.min() if holds == "later" else np.inf)
+    after = other.steps > curve.steps[before].max()
+    steps = np.concatenate([curve.steps[before], other.steps[after]])
+    values = np.concatenate([curve.values[before], other.values[after]])
+    return replace(other, steps=steps, values=values)
 
 
 def _differ(

@@ -222,6 +222,15 @@ class LoggedRun:
     stopped: str | None = None
     early: str | None = None
 
+    @property
+    def tags(self) -> list[str]:
+        """The tags under which it logged anything."""
+        return [
+            tag
+            for tag, at in self.curves.items()
+            if any(len(curve.values) or curve.fault for curve in at.values())
+        ]
+
     def last_step(self, tags: Iterable[str]) -> int:
         """Return the last step of the curves with these tags; 0 if they have none."""
         curves = (curve for tag in tags for curve in self.curves[tag].values())

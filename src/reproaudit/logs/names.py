@@ -58,6 +58,10 @@ _STARTED_WITH = re.compile(
 """Names of numbers that a run is started with, which its logger may write beside its results."""
 STATUS_NAMES = ("status", "state")
 """Columns that say how a run ended."""
+MADE_NAMES = frozenset({"created", "created_at", "start_time"})
+"""Columns that say when a run was made, in a table of runs."""
+ITEM_NAMES = re.compile(r"(doc|question|example|prompt|instance|problem|sample)_?(id|idx|index)")
+"""Columns that tell the questions apart that one run answered."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")

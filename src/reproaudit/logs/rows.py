@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -262,11 +262,14 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         for column in table.columns
         if column == stated or SEED_LIKE.search(column) or normal(column) in RUN_NAMES
     ]
+    used = {*asked.axes, *asked.settings, *steps, *filter(asked.wants, table.columns)}
+    others = [] if stated else [c for c in table.columns if c not in used]
+    counted = [*seeds, *(c for c in others if _counts(c, table, asked.arms))]
     summaries = {
         line: str(row[column]).strip()
         for line, row in table.rows
-        for column in likely
-        if _sums_up(row.get(column))
+        for column in dict.fromkeys((*counted, *likely))
+        if _sums_up(row.get(column)) or (column in counted and _is_word(row.get(column)))
     }
     unseeded = {
         line: _title(line, row)
@@ -283,6 +286,22 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         f"rows {which} were passed over: {some([*own.values()])}" for which, own in named if own
     ]
     return replace(table, rows=rows, remarks=(*table.remarks, *remarks))
+
+
+def _counts(column: str, table: Table, arms: Collection[str]) -> bool:
+    """Tell whether a column counts runs from 0 or 1 on, but for some rows with a word."""
+    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    words = [str(cell).lower() for cell in cells if _is_word(cell)]
+    numbers = {number_of(cell) for cell in cells if not _is_word(cell)}
+    counts = [{*map(float, range(n, n + max(2, len(numbers))))} for n in (0, 1)]
+    return numbers in counts and 2 * len(words) < len(cells) and not {*words} & {*arms}
+
+
+def _is_word(cell: Any) -> bool:
+    """Tell whether a cell has words and no number, in whatever language."""
+    text = str(cell)
+    is_word = any(map(str.isalpha, text)) and not any(map(str.isdigit, text))
+    return is_observed(cell) and is_word and number_of(cell) is None
 
 
 def _title(line: int, row: TableRow) -> str:

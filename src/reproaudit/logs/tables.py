@@ -9,11 +9,13 @@ rest follows from names, and from what is in the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
+from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import (
     PAGE_FILE,
     TableForm,
@@ -35,8 +37,17 @@ from reproaudit.logs.logged import (
     number_of,
     of_columns,
     refuse_beyond,
+    some,
 )
-from reproaudit.logs.names import SEED_IN_NAME, as_template, is_own
+from reproaudit.logs.names import (
+    ITEM_NAMES,
+    MADE_NAMES,
+    SEED_IN_NAME,
+    STATUS_NAMES,
+    as_template,
+    is_own,
+    normal,
+)
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import read_log_text
 from reproaudit.logs.rows import (
@@ -83,8 +94,15 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         return []
     if not source.asked.plain:
         table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
+        table = _of_search(table, source.asked.columns)
     if not table.rows:
         source.skipped[source.name] = "a table without rows"
+        return []
+    items = [column for column in table.columns if ITEM_NAMES.fullmatch(normal(column))]
+    is_read = source.asked.plain or "steps" in source.asked.numbered
+    if items and len(table.rows) > 1 and not is_read:
+        way = "for their mean, `number: [steps]` and {expression: mean(v), let: {v: …}}"
+        source.skipped[source.name] = f"a row for each {items[0]}, which is no run; {way}"
         return []
     chart = {} if source.asked.plain else chart_parts(table)
     if not chart:
@@ -107,6 +125,21 @@ def _with_steps(table: Table) -> Table:
     return replace(table, columns=(*table.columns, "step"), rows=rows)
 
 
+def _of_search(table: Table, stated: Columns) -> Table:
+    """Return a table that is one run without its failed trials; the others are its steps."""
+    status = next((name for name in table.columns if name.lower() in STATUS_NAMES), None)
+    if not stated.of_one_run or status is None:
+        return table
+    states = {line: str(row.get(status) or "") for line, row in table.rows}
+    failed = [f"line {line} ({s})" for line, s in states.items() if not _ENDED.fullmatch(s)]
+    ended = [row for row in table.rows if _ENDED.fullmatch(states[row[0]])]
+    step = stated.step or "step"
+    rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
+    columns = tuple(dict.fromkeys((*table.columns, step)))
+    remarks = [f"trials that failed were passed over: {some(failed)}"] * bool(failed)
+    return replace(table, columns=columns, rows=rows, remarks=(*table.remarks, *remarks))
+
+
 def _of_page(source: LogSource) -> LogSource:
     """Return a series that was downloaded from TensorBoard's page as a part of its run."""
     matched = PAGE_FILE.fullmatch(stem_of(source.path))
@@ -119,12 +152,13 @@ def _of_page(source: LogSource) -> LogSource:
 
 @dataclass(frozen=True)
 class _Key:
-    """What tells a row's run; `number` where runs are numbered."""
+    """What tells a row's run: `number` where runs are numbered, else its `line` where it must."""
 
     run: str
     seed: int | None
     settings: tuple[tuple[str, Any], ...]
     number: str | None = None
+    line: int | None = None
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
@@ -151,6 +185,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
         details += [] if key.seed is None else [f"seed {key.seed}"]
+        details += [] if key.line is None else [f"line {key.line}"]
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
         yield named.run(
@@ -182,14 +217,16 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     )
     repeats = _repeats_seeds(table, form)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
+    same = _for_empty(source, table, form, numbered)
+    keys = [_key(f"{source.name}:{line}", row, form, same) for line, row in table.rows]
+    again = set() if numbered else _repeated(source, table, form, keys)
     status = form.column("status")
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    same = _for_empty(source, table, form, numbered)
     apart = "expected one" if source.asked.plain else _apart(form)
-    for line, row in table.rows:
-        key = _key(f"{source.name}:{line}", row, form, same)
+    for (line, row), named_key in zip(table.rows, keys, strict=True):
+        key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
         if numbered:
             repeat = seen.get((key, at), 0)
@@ -214,6 +251,23 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_Key]) -> set[_Key]:
+    """Return what several rows have alike that are runs each, as a run and its second try.
+
+    Rows are runs if a table says when each was made, or has fewer than two rows a run.
+    """
+    counts = Counter(keys)
+    states = form.column("status")
+    stepped = form.column("step") is not None and source.asked.columns.step is None
+    named = states or form.column("run") or form.column("seed")
+    long = form.column("tag") or form.named("axis") or form.column("done")
+    if source.asked.plain or long or not ((stepped or states) and named):
+        return set()
+    made = bool(states) and any(normal(column) in MADE_NAMES for column in table.columns)
+    is_run = made or len(keys) < 2 * len(counts)
+    return {key for key, count in counts.items() if is_run and count > 1}
 
 
 def _together(table: Table, form: TableForm) -> Iterable[list[TableRow]]:
