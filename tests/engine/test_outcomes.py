@@ -785,6 +785,8 @@ BY_SIZE = ours(measurement="by_size")
 BUILT = Measurements(
     series={"distance": Series(steps=(0, 5), values=[1.0, 0.3])}, arrays={"by_size": (0.04, 0.04)}
 )
+
+
 def tightened(place: int, arm: str = "own", runs: int = 15) -> tuple[str, dict[str, Any]]:
     """That an arm's runs miss a bound of ours, half as wide."""
     return "our bound", {"arm": arm, "place": place, "runs": runs, "stated": 0.1, "bound": 0.05}

@@ -379,7 +379,9 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     which = f"a {noun}" if len(missed) == 1 else f"{len(missed)} {noun}s"
     forms = [
         "; ".join(f"{row.means or f'{row.says}, {row.bound_words}'}: {k}" for row, _, k in pairs),
-        "; ".join(f"{row.means or f'{number}, {row.bound_words}'}: {k}" for row, number, k in pairs),
+        "; ".join(
+            f"{row.means or f'{number}, {row.bound_words}'}: {k}" for row, number, k in pairs
+        ),
         listed([f"{number} ({count})" for _, number, count in pairs]),
         listed([f"{row.means or row.quantity} ({count})" for row, _, count in pairs]),
     ]
