@@ -366,15 +366,7 @@ class Sheet:
 
     def hangs_on_a_bound(self, name: str) -> bool:
         """Tell whether a bound of ours, half or twice as wide, changes a claim's answer."""
-        answer = self.answered[name]
-        arms = (answer.base, *answer.support)
-        ours = any(e.limit.origin == "ours" for arm in arms for e in arm.estimates)
-        kinds = {reason.kind.value for reason in answer.reasons}
-        return ours and (
-            bool(answer.other_bounds)
-            or "our bound" in kinds
-            or Answer.NEAR in {arm.answer for arm in (*answer.stated, *answer.grades)}
-        )
+        return bool(self.answered[name].other_bounds)
 
     def _beside(self, name: str) -> list[float]:
         """The typical numbers of a claim's own runs at the tier of its alternatives."""

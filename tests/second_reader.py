@@ -533,9 +533,9 @@ def _of_ours(sheet: Sheet, text: str) -> Iterator[str]:
         for k in re.findall(rf"(\d+) claims? {words}", text):
             if int(k) != expected:
                 yield f"{k} claims {words}, expected {expected}"
-    changed = re.search(r"would change (?:no answer|the answers? to .*?)(?=\. |\.$)", text)
+    changed = re.search(r"(?:no answer would|answers? would) change.*?(?=\. |\.$)", text)
     for name, claim in sheet.claims.items() if changed else ():
-        begin = " ".join(claim.short.split()[:5])
+        begin = " ".join(claim.short.split()[:3])
         said = bool(changed) and (begin in changed[0] or name in re.split(r"[ ,]+", changed[0]))
         if said != sheet.hangs_on_a_bound(name):
             yield f"{name}: another bound {'keeps' if said else 'changes'} its answer"

@@ -240,7 +240,8 @@ def test_a_count_of_claims_apart_names_what_they_miss() -> None:
     coded = claim("mini", "coded", whose="code", notes=[aligns(0.002)])
     card = scorecard(make_audit(claims=[claim("mini", "main", main=True), coded]))
     assert (
-        card.head.fold == "Apart: 1 claim of the code alone (1 holds), stricter: distance (0 of 6)."
+        card.head.fold == "Apart: 1 claim of the code alone (1 holds), “the distance vanishes”, "
+        "stricter: distance (0 of 6)."
     )
 
 
@@ -393,7 +394,8 @@ def test_a_reading_that_hangs_on_our_bound_is_said_with_its_number() -> None:
     assert counts == "6 of 6 with level 0.02 (paper)"
     assert reading.startswith("hangs on our bound with level 0.15 (code), 0 of 6 (0.1")
     assert card.head.ours == (
-        "Half or twice as wide, our bounds would change the answer to “the distance vanishes”."
+        "If our bounds were half or twice as wide, this answer would change: "
+        "“the distance vanishes”."
     )
 
 

@@ -354,6 +354,8 @@ class ChoiceRow(StrictModel):
     """Other values, which change the same answers."""
     guess: bool
     """Whether nobody states the value."""
+    likely: bool = True
+    """Whether the audit calls the other values of a guess as likely as its own."""
     effects: Annotated[tuple[ChoiceEffect, ...], Field(min_length=1)]
     """What becomes of each claim whose answer changes."""
     scale: str
@@ -362,10 +364,10 @@ class ChoiceRow(StrictModel):
     """Whether both sides are counted at a smaller tier than the scorecard's."""
 
     @property
-    def opens(self) -> bool:
-        """Whether a guess leaves answers open and turns none."""
+    def turns(self) -> bool:
+        """Whether an answer becomes a yes or a no under a likely guess, or a stated value."""
         ends = {effect.answers[1] for effect in self.effects}
-        return self.guess and ends.isdisjoint((Answer.YES, Answer.NO))
+        return not self.guess or (self.likely and not ends.isdisjoint((Answer.YES, Answer.NO)))
 
     @property
     def fall(self) -> float:

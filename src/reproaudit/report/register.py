@@ -147,7 +147,7 @@ def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
                 claims=tuple(effect.claim for effect in choice.effects),
             )
             for choice in head.choices
-            if not choice.opens
+            if choice.turns
         ),
         card=documented.card,
         documented=documented.by_reviewers,

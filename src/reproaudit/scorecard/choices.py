@@ -263,7 +263,7 @@ def _outcome_words(cells: Sequence[TriedCell], pairs: _Turns) -> str:
 def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ...]:
     """Return the choices that change an answer; values that change the same ones stand together.
 
-    Those that turn one stand first, then those that only open one, that of the furthest fall first.
+    Those that turn one stand first, then those that open one, that of the furthest fall first.
     What else such a value changes, if from and to no yes and no no, stands beside it.
     """
     rows: list[ChoiceRow] = []
@@ -273,16 +273,18 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
             under = [*_under(choice, chosen)]
             decisive = [pair for pair in under if turns_answer(*pair)]
             turns = [pair for pair in under if pair in decisive or _changes(*pair)]
+            likely = choice.is_credible(chosen)
             alike = tuple((claim, arm.answer, arm.yes, arm.valid) for claim, arm in turns)
             if decisive:
-                joined.setdefault(alike, []).append((words, turns))
-        rows += [_choice(choice, values) for values in joined.values()]
+                said = words if likely else f"{words} (less likely)"
+                joined.setdefault((likely, *alike), []).append((said, turns))
+        rows += [_choice(choice, values, likely=key[0]) for key, values in joined.items()]
     return tuple(sorted(rows, key=_place))
 
 
-def _place(row: ChoiceRow) -> tuple[bool, bool, bool, float]:
-    """Where a row stands: what turns an answer first, and among what only opens one the largest."""
-    return row.opens, row.guess, row.small, -row.fall if row.opens else 0.0
+def _place(row: ChoiceRow) -> tuple[bool, float, bool, bool]:
+    """Where a row stands: what turns an answer first, then that of the furthest fall."""
+    return not row.turns, 0.0 if row.turns else -row.fall, row.guess, row.small
 
 
 def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
@@ -296,8 +298,7 @@ def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
 
 def _changes(claim: ClaimText, arm: ReadingAnswer) -> bool:
     """Tell whether a guess changes an answer, be it from a yes to what is open."""
-    is_guess = isinstance(arm, AlternativeAnswer) and arm.credible
-    return is_guess and _cell(claim, arm).changes
+    return isinstance(arm, AlternativeAnswer) and _cell(claim, arm).changes
 
 
 def _figures(claim: ClaimText, arm: ReadingAnswer) -> tuple[tuple[str, str], str]:
@@ -328,7 +329,7 @@ def _figures(claim: ClaimText, arm: ReadingAnswer) -> tuple[tuple[str, str], str
     return (here, there), said
 
 
-def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
+def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]], *, likely: bool) -> ChoiceRow:
     """A row of the table: the value as run, of a guess without saying so, then another."""
     turns = values[0][1]
     small = any(claim.is_smaller(arm) for claim, arm in turns)
@@ -337,6 +338,7 @@ def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]]) -> ChoiceRow:
         value=choice.bare if choice.guess else choice.own,
         others=tuple(words for words, _ in values),
         guess=choice.guess,
+        likely=likely,
         effects=tuple(_effect(claim, arm) for claim, arm in turns),
         scale=_scale(turns, small=small),
         small=small,
@@ -427,6 +429,7 @@ def joined(
         turned = tuple(
             (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
         )
+        turned = (row.likely, *turned)
         alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
     return tuple(_joined(same, short, clauses) for same in alike.values())
 

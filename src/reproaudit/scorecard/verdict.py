@@ -116,25 +116,23 @@ def head_of(judged: JudgedPaper) -> Head:
     """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
     for brevity in Brevity:
         head = _head(judged, brevity)
-        if brevity >= Brevity.OPENED:
-            head = _without_opened(head)
+        if brevity >= Brevity.ROWS:
+            head = _with_fewer_rows(head)
         if words_in(head) <= MOST_HEAD_WORDS:
             break
     return head
 
 
-def _without_opened(head: Head) -> Head:
-    """Leave out choices that only open an answer, the last first, until the head fits; count them.
+def _with_fewer_rows(head: Head) -> Head:
+    """Leave out choices that turn no answer, the last first, until the head fits; count them.
 
     Every one of them stands with all choices that were tried.
     """
     every = len(head.choices)
-    while words_in(head) > MOST_HEAD_WORDS and head.choices and head.choices[-1].opens:
+    while words_in(head) > MOST_HEAD_WORDS and head.choices and not head.choices[-1].turns:
         kept = head.choices[:-1]
-        leave = f"leave{'s' * (every - len(kept) == 1)}"
-        below = f"{counted(every - len(kept), 'more choice')} {leave} an answer open: below, under"
-        update = {"choices": kept, "choices_below": f"{below} “Choices tried”."}
-        head = head.model_copy(update=update)
+        left = f"{every - len(kept)} more, open or less likely: under “Choices tried”."
+        head = head.model_copy(update={"choices": kept, "choices_below": left})
     return head
 
 
@@ -146,18 +144,18 @@ class Brevity(IntEnum):
     """Nouns of the numbers in the table of choices."""
     CLAUSES = 2
     """Beside the claims' lines, the end of their clauses."""
-    QUESTIONS = 3
+    ROWS = 3
+    """Choices that turn no answer, or only under a less likely guess: as many as it must."""
+    QUESTIONS = 4
     """Questions on which no answer hangs."""
-    OTHERS = 4
+    OTHERS = 5
     """In the table of choices, claims that are not the paper's own."""
-    OURS = 5
+    OURS = 6
     """At which coordinates we judged, which their lines say."""
-    VERDICT = 6
-    """In the verdict, both sides of the only claim beside the main ones that depends."""
-    COUNTS = 7
-    """In the table of choices, numbers, and other guesses that fail as well."""
-    OPENED = 8
-    """Choices that only open an answer, as many as it must, which are counted."""
+    VERDICT = 7
+    """In the verdict, numbers, and both sides of the only claim but main ones that depends."""
+    COUNTS = 8
+    """In the table of choices, numbers, and other guesses that fail as well; ends of clauses."""
     LINES = 9
     """Where a claim's line has more than twenty words, exceptions in full."""
 
@@ -238,7 +236,8 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
-    cut = clauses_of(judged.texts) if brevity >= Brevity.CLAUSES else {}
+    fewest = BRIEFEST_WORDS if brevity >= Brevity.COUNTS else FEWEST_WORDS
+    cut = clauses_of(judged.texts, fewest) if brevity >= Brevity.CLAUSES else {}
     return Head(
         title=paper.title,
         byline=" · ".join(filter(None, (_names(paper.authors), paper.published))),
@@ -267,16 +266,18 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
 
 FEWEST_WORDS = 5
 """The fewest words of a clause that is cut."""
+BRIEFEST_WORDS = 3
+"""The same, where the head has too many words."""
 
 
-def clauses_of(texts: Sequence[ClaimText]) -> dict[str, str]:
-    """Return each claim's clause by its id, cut where no other begins alike."""
+def clauses_of(texts: Sequence[ClaimText], fewest: int = FEWEST_WORDS) -> dict[str, str]:
+    """Return each claim's clause by its id, cut after some words where no other begins alike."""
     shorts = [text.claim.short.split() for text in texts]
     cut: dict[str, str] = {}
     for text, words in zip(texts, shorts, strict=True):
         most = next(
             most
-            for most in range(FEWEST_WORDS, len(words) + FEWEST_WORDS + 1)
+            for most in range(fewest, len(words) + fewest + 1)
             if sum(other[:most] == words[:most] for other in shorts) == 1 or most >= len(words)
         )
         whole = most + 2 >= len(words)
@@ -475,7 +476,7 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
     """
     settings = judged.audit.every_setting()
     told: set[str] = set()
-    turning = [choice for choice in judged.choices if not choice.opens]
+    turning = [choice for choice in judged.choices if choice.turns]
     alone = {choice.setting for choice in turning if not choice.also}
     for choice in turning:
         names = (choice.setting, *choice.also)
