@@ -25,7 +25,7 @@ from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard.answers import with_reviews
 from reproaudit.scorecard.claims import texts_of
 from reproaudit.scorecard.files import read_scorecard
-from reproaudit.scorecard.lines import MOST_LINE_WORDS
+from reproaudit.scorecard.lines import MOST_LINE_WORDS, sides_of
 from reproaudit.scorecard.verdict import MOST_HEAD_WORDS, clauses_of, words_in
 from reproaudit.stats.binomial import Decision
 from scorecard.test_rows import graded, one_claim, scorecard
@@ -68,6 +68,15 @@ def test_what_depends_says_first_what_holds_and_names_every_source() -> None:
     assert effect.text == "the distance vanishes: 6 → 0 of 6, distance 0.019 → 0.48"
     (question,) = card.head.questions
     assert question.text == "Level: 0.02 (paper, card) or 0.5 (code)?"
+
+
+def test_otherwise_stands_only_where_all_other_stated_values_end_alike() -> None:
+    near = {**CODE, "value": 0.015}
+    for readings, ends in (([CODE], "otherwise"), ([CODE, near], "with level 0.5")):
+        card = scorecard(one_claim(readings=["level"], audit=with_readings(*readings)))
+        assert line(card).outcome is Outcome.DEPENDS
+        (text,) = texts_of(card.audit, card.claims, "paper")
+        assert sides_of(text)[1].briefest == ends
 
 
 ZHANG = {"value": 0.5, "source": "reproduction", "who": "Zhang et al. 2022", "locator": "§2"}

@@ -268,7 +268,7 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
     """
     rows: list[ChoiceRow] = []
     for choice in _open_settings(audit, claims):
-        joined: dict[tuple[object, ...], list[tuple[str, _Turns]]] = {}
+        joined: dict[tuple[bool, object], list[tuple[str, _Turns]]] = {}
         for chosen, words in choice.values:
             under = [*_under(choice, chosen)]
             decisive = [pair for pair in under if turns_answer(*pair)]
@@ -277,7 +277,7 @@ def choices_of(audit: Audit, claims: Sequence[ClaimText]) -> tuple[ChoiceRow, ..
             alike = tuple((claim, arm.answer, arm.yes, arm.valid) for claim, arm in turns)
             if decisive:
                 said = words if likely else f"{words} (less likely)"
-                joined.setdefault((likely, *alike), []).append((said, turns))
+                joined.setdefault((likely, alike), []).append((said, turns))
         rows += [_choice(choice, values, likely=key[0]) for key, values in joined.items()]
     return tuple(sorted(rows, key=_place))
 
@@ -429,8 +429,9 @@ def joined(
         turned = tuple(
             (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
         )
-        turned = (row.likely, *turned)
-        alike.setdefault(turned if row.guess else row.setting + row.value, []).append(row)
+        alike.setdefault((row.likely, turned) if row.guess else row.setting + row.value, []).append(
+            row
+        )
     return tuple(_joined(same, short, clauses) for same in alike.values())
 
 

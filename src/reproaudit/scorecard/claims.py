@@ -230,7 +230,9 @@ class ClaimText:
         own, other, how = (lower, upper, "larger")
         if lower.arm in arms:
             own, other, how = (upper, lower, "smaller")
-        return "" if own.arm else f"{self.noun(own.measurement)} {how} {arms[other.arm]}"
+        if own.arm or other.arm is None:
+            return ""
+        return f"{self.noun(own.measurement)} {how} {arms[other.arm]}"
 
     def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""

@@ -233,7 +233,14 @@ def _depending(claim: ClaimText) -> list[str]:
         *_by_owners(claim, yes, no),
         sides_in_brief(claim),
         f"{yes.counted(yes.brief)}, {no.counted(no.briefest)}",
+        f"{yes.counted(yes.brief)}, {_without_n(no, yes)} {no.briefest}{no.scale}",
     ]
+
+
+def _without_n(side: Side, other: Side) -> str:
+    """K alone of one side, where the other has as many runs: 15 of 15 with a, 0 with b."""
+    k, _, n = side.runs.partition(" of ")
+    return k if other.runs.endswith(f" of {n}") else side.runs
 
 
 def sides_in_brief(claim: ClaimText) -> str:
