@@ -101,9 +101,7 @@ def test_a_side_has_its_name_wherever_its_value_stands() -> None:
 def test_of_a_guess_a_line_names_it_and_says_that_nobody_states_it() -> None:
     card = scorecard(one_claim(experiment="guessed"), _alternatives_at_the_paper_tier)
     assert line(card).outcome is Outcome.DEPENDS
-    assert (
-        line(card).text == "holds as run, 6 of 6; not with level 0.3, which nobody states, 0 of 5"
-    )
+    assert line(card).text == "holds as run, 6 of 6; not with level 0.3, another guess, 0 of 5"
     (choice,) = card.head.choices
     assert choice.guess
     assert choice.value == "0.05 (our guess)"

@@ -103,7 +103,8 @@ def label_by_name(column: str, asked: Asked) -> RunLabel | None:
     counts = {}
     labels: list[RunLabel] = []
     if len(seeds) == 1:
-        before, after = column[: seeds[0].start()], column[seeds[0].end() :]
+        before = column[: seeds[0].start()]
+        after = column[seeds[0].end() :]
         rest = f"{before[:-1]}{after}" if before else after[1:]
         counts = {"seed": int(seeds[0].group(1))}
         labels = [RunLabel(rest or asked.only or "", counts, {})]

@@ -225,14 +225,13 @@ class ClaimText:
         """Return what a comparison with an ablation says: loss larger without stage II; or ''."""
         lower, upper = check.sides or (None, None)
         arms = self.namer.ablations
-        if lower is None or upper is None or (lower.arm in arms) is (upper.arm in arms):
+        if lower is None or upper is None:
             return ""
-        own, other, how = (lower, upper, "larger")
-        if lower.arm in arms:
-            own, other, how = (upper, lower, "smaller")
-        if own.arm or other.arm is None:
-            return ""
-        return f"{self.noun(own.measurement)} {how} {arms[other.arm]}"
+        if lower.arm in arms and not upper.arm:
+            return f"{self.noun(upper.measurement)} smaller {arms[lower.arm]}"
+        if upper.arm in arms and not lower.arm:
+            return f"{self.noun(lower.measurement)} larger {arms[upper.arm]}"
+        return ""
 
     def effects(self, arm: ArmAnswer) -> str:
         """Return an ablation's effect against the claim's; '' without a contrast."""

@@ -213,7 +213,7 @@ def _side(claim: ClaimText, side: ReadingAnswer, *, guessed: bool) -> Side:
     count = count_words(side)
     if isinstance(side, AlternativeAnswer):
         values = listed([claim.arm(side), *siblings_of(claim, side)], "or")
-        whole = f"with {values}, which nobody states"
+        whole = f"with {values}, another guess"
         scale = " (reduced scale)" if claim.is_smaller(side) else ""
         return Side(whole, f"with {claim.arm(side)}", "with another guess", count, scale)
     if guessed:
