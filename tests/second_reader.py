@@ -535,8 +535,10 @@ def _of_ours(sheet: Sheet, text: str) -> Iterator[str]:
                 yield f"{k} claims {words}, expected {expected}"
     changed = re.search(r"(?:no answer would|answers? would) change.*?(?=\. |\.$)", text)
     for name, claim in sheet.claims.items() if changed else ():
-        begin = " ".join(claim.short.split()[:3])
-        said = bool(changed) and (begin in changed[0] or name in re.split(r"[ ,]+", changed[0]))
+        called = re.findall("“([^”]*)”", changed[0]) if changed else []
+        ends = [name for name in called if name == claim.short]
+        ends += [at for at in called if at[-1:] == "…" and claim.short.startswith(at[:-1])]
+        said = bool(ends)
         if said != sheet.hangs_on_a_bound(name):
             yield f"{name}: another bound {'keeps' if said else 'changes'} its answer"
 
