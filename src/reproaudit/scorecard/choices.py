@@ -289,7 +289,10 @@ def _place(row: ChoiceRow) -> tuple[bool, float, bool, bool]:
 
 def turns_answer(claim: ClaimText, arm: ReadingAnswer) -> bool:
     """Tell whether an answer changes under a value, from yes or no or to it."""
-    answers = {arm.answer, _beside(claim, arm).answer}
+    own = _beside(claim, arm)
+    answers = {arm.answer, own.answer}
+    if answers == {Answer.NO, Answer.NEAR} and own.yes == arm.yes:
+        return False
     is_clear = not answers.isdisjoint((Answer.YES, Answer.NO))
     if isinstance(arm, AlternativeAnswer):
         return is_clear and _changes(claim, arm)

@@ -350,7 +350,12 @@ def _near(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     leads = "would pass" if arm.relaxed is Decision.MET else "would leave it open"
     how = ends_as(arm) if isinstance(arm, ReadingAnswer) else HANGS
-    return f"{how}: {stated(reason.bound)} {leads}, and {bound} is asked"
+    return f"{how}{_there(arm, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
+
+
+def _there(arm: ArmAnswer, context: ClaimText) -> str:
+    """Under which value a number was measured, where it is not that of the claim's own runs."""
+    return "" if arm is context.answer.base else f" with {context.arm(arm)}"
 
 
 def _tightened(reason: Reason, context: ClaimText) -> str:
@@ -361,8 +366,8 @@ def _tightened(reason: Reason, context: ClaimText) -> str:
     tight = estimate.model_copy(update={"limit": estimate.limit.tightened()})
     bounds = f"{bound_of(tight, what)} instead of our {bound_of(estimate, what)}"
     noun = called_of(what, context.noun_of(estimate)).removesuffix(":")
-    there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
-    return f"{noun}: {bounds} is missed in {of(reason.runs, arm.n)}{there}"
+    missed = of(reason.runs, arm.n)
+    return f"{noun}: {bounds} is missed in {missed}{_there(arm, context)}"
 
 
 _VOIDS: Mapping[Void, str] = {
