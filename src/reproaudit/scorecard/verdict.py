@@ -114,26 +114,29 @@ MOST_HEAD_WORDS = 620
 
 def head_of(judged: JudgedPaper) -> Head:
     """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
+    every = len(_head(judged, Brevity.WHOLE).choices)
     for brevity in Brevity:
-        head = _head(judged, brevity)
+        head = _with_count(_head(judged, brevity), every)
         if brevity >= Brevity.ROWS:
-            head = _with_fewer_rows(head)
+            head = _with_fewer_rows(head, every)
         if words_in(head) <= MOST_HEAD_WORDS:
             break
     return head
 
 
-def _with_fewer_rows(head: Head) -> Head:
-    """Leave out choices that turn no answer, the last first, until the head fits; count them.
-
-    Every one of them stands with all choices that were tried.
-    """
-    every = len(head.choices)
+def _with_fewer_rows(head: Head, every: int) -> Head:
+    """Leave out choices that turn no answer, the last first, until the head fits."""
     while words_in(head) > MOST_HEAD_WORDS and head.choices and not head.choices[-1].turns:
-        kept = head.choices[:-1]
-        left = f"{every - len(kept)} more, open or less likely: under “Choices tried”."
-        head = head.model_copy(update={"choices": kept, "choices_below": left})
+        head = _with_count(head.model_copy(update={"choices": head.choices[:-1]}), every)
     return head
+
+
+def _with_count(head: Head, every: int) -> Head:
+    """Count the choices that were left out; every one stands with all that were tried."""
+    if every == len(head.choices):
+        return head
+    left = f"{every - len(head.choices)} more: under “Choices tried”."
+    return head.model_copy(update={"choices_below": left})
 
 
 class Brevity(IntEnum):
