@@ -28,6 +28,7 @@ from reproaudit.scorecard.words import (
     count_words,
     ends_as,
     figure_of,
+    hanging,
     level_words,
     typical_words,
     words,
@@ -300,6 +301,8 @@ def _unclear(claim: ClaimText) -> list[str]:
     if first.kind is ReasonKind.VOID_RUNS and base.valid:
         return [f"{of(*answering_runs(base))}; {why}"]
     brief = _counts(claim) if first.kind is ReasonKind.STRADDLES else []
+    if first.kind is ReasonKind.NEAR:
+        brief = [f"{count_words(base)}; {hanging(first, claim)}"]
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 

@@ -349,8 +349,14 @@ def _near(reason: Reason, context: ClaimText) -> str:
     bound = bound_of(estimate, context.number_of(estimate))
     arm = context.arm_of(reason)
     leads = "would pass" if arm.relaxed is Decision.MET else "would leave it open"
+    return f"{hanging(reason, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
+
+
+def hanging(reason: Reason, context: ClaimText) -> str:
+    """Return that an answer hangs on our bound, or would be open under a wider one, and where."""
+    arm = context.arm_of(reason)
     how = ends_as(arm) if isinstance(arm, ReadingAnswer) else HANGS
-    return f"{how}{_there(arm, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
+    return f"{how}{_there(arm, context)}"
 
 
 def _there(arm: ArmAnswer, context: ClaimText) -> str:
