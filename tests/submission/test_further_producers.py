@@ -46,7 +46,7 @@ def test_a_run_that_its_log_calls_diverged_counts_as_that(tmp_path: Path, number
 
 
 @pytest.mark.parametrize("columns", ["method,seed,{},score", "method,Name,State,seed,{},score"])
-@pytest.mark.parametrize("name", ["lr", "weight_decay", "batch_size"])
+@pytest.mark.parametrize("name", ["lr", "batch_size", "parameters/hidden", "run.hparams.hidden"])
 def test_a_number_that_a_run_was_started_with_is_a_setting(
     tmp_path: Path, columns: str, name: str
 ) -> None:
@@ -65,8 +65,9 @@ def test_a_number_that_a_run_was_started_with_is_a_setting(
         ),
     )
     told = refusal(tmp_path, [file])
-    assert f"found {name} = 0.1, where" in told or f"found {name} = '0.1'" in told
-    assert counts(judged(tmp_path, [file], f"vary: [{name}]")) == (4, 5)
+    setting = name.replace("/", ".")
+    assert f"found {setting} = 0.1, where" in told or f"found {setting} = '0.1'" in told
+    assert counts(judged(tmp_path, [file], f"vary: [{setting}]")) == (4, 5)
 
 
 @pytest.mark.parametrize("counted", ["step", "2024-05-01 10:00:0"])
@@ -333,7 +334,10 @@ NANOGPT = "step {n}: train score {v}, val score {w}\niter {n}: loss 4.2, time 20
 KERAS = "Epoch {n}/3: time=3.2s, val score={w}, loss=0.1\n"
 
 
-@pytest.mark.parametrize("line", [NANOGPT, KERAS])
+SLURM = "Epoch {n}/3: train loss 3.1, train acc 9.30%, val loss 2.5, val score {w}% (35.6s)\n"
+
+
+@pytest.mark.parametrize("line", [NANOGPT, KERAS, SLURM])
 def test_lines_of_a_step_and_numbers_by_name(tmp_path: Path, line: str) -> None:
     for arm, values in ARMS.items():
         for seed, value in enumerate(values):

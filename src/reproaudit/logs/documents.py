@@ -156,8 +156,9 @@ def _numbers_in(line: str) -> dict[str, Any]:
 
 
 _NUMBER = r"([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
-_NAMED = re.compile(rf"([A-Za-z][^:|]*): *{_NUMBER}")
-_SAID = re.compile(rf"(?:/\d+)?[\]: ]*([A-Za-z][\w /.-]*?)(?: *[:=] *| +){_NUMBER}")
+_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time in parentheses
+_NAMED = re.compile(rf"([A-Za-z][^:|]*): *{_NUMBER}{_AFTER}")
+_SAID = re.compile(rf"(?:/\d+)?[\]: ]*([A-Za-z][\w /.-]*?)(?: *[:=] *| +){_NUMBER}{_AFTER}")
 _STEP = re.compile(r"(?i)\b(iteration|iter|step|epoch)s?[ :]+(\d+)")
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
 

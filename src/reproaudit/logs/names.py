@@ -37,7 +37,7 @@ CONTEXT = "metric.context."
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
 SETTING_PREFIXES = re.compile(
-    r"(args|hparams|params|hyper_?parameters|config|cfg)[./]|(params?|user_attrs)_", re.I
+    r"(run\.)?(args|hparams|params|(hyper_?)?parameters|config|cfg)[./]|(params?|user_attrs)_", re.I
 )
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
 """Columns that hold row numbers or times."""
