@@ -290,6 +290,16 @@ def value_text(value: Any) -> str:
     return f"{value:,.0f}" if value == round(value) and abs(value) < 1e7 else f"{value:.6g}"
 
 
+def _missing_half_as_wide(tallies: Sequence[Tally]) -> Iterator[tuple[int, int]]:
+    """How many runs of a claim's own miss a bound of ours that is half as wide, of how many."""
+    for tally in tallies:
+        if tally.estimate is None or tally.planned.role not in OWN_ROLES:
+            continue
+        limit = tally.estimate.limit.tightened()
+        numbers = [number for number in tally.estimate.values if number is not None]
+        yield sum(not limit.met_by(number) for number in numbers), len(tally.said)
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A paper's records before its audit, with what the judge says of each run."""
@@ -339,7 +349,8 @@ class Sheet:
             found[name] = Known(tallies, self.answered[name])
             found[name].numbers += self._lengths(tallies)
             found[name].pairs |= {count for count, _ in self.sides(name)}
-            found[name].numbers += self._beside(name)
+            found[name].numbers += [*self._beside(name), self._unsettled(name)]
+            found[name].pairs |= set(_missing_half_as_wide(tallies))
             alike = Counter(reading.decision for reading in self.answered[name].readings)
             found[name].numbers += [n - own for n in alike.values() for own in (0, 1)]
             found[name].numbers += _numbers_of(self.claims[name].model_dump(mode="json"))
@@ -367,6 +378,18 @@ class Sheet:
     def hangs_on_a_bound(self, name: str) -> bool:
         """Tell whether a bound of ours, half or twice as wide, changes a claim's answer."""
         return bool(self.answered[name].other_bounds)
+
+    def _unsettled(self, name: str) -> int:
+        """How many settings have a credible guess that did not answer."""
+        claim = self.claims[name]
+        settings = self.audit.settings_of(claim.experiment)
+        silent = (Answer.OPEN, Answer.NEAR, Answer.UNFINISHED)
+        ran = self.answered[name].alternatives
+        clear = [arm.varied for arm in ran if arm.counts and arm.answer not in silent]
+        answered = [(varied.setting, varied.value) for varied in clear if varied is not None]
+        guesses = [arm.varied for arm in alternatives_of(self.audit, claim)]
+        left = [guess for guess in guesses if guess is not None and guess not in answered]
+        return len({name for name, value in left if settings[name].is_credible(value)})
 
     def _beside(self, name: str) -> list[float]:
         """The typical numbers of a claim's own runs at the tier of its alternatives."""

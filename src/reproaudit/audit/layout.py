@@ -11,7 +11,7 @@ import yaml
 
 from reproaudit.audit.document import read_plain
 
-WIDTH = 80
+LINE_WIDTH = 80
 """The column after which PyYAML breaks a line where it can next: none is longer than 120."""
 
 SECTIONS = (
@@ -30,7 +30,7 @@ SECTIONS = (
 )
 """The sections of an audit whose entries begin on a line each."""
 
-APART = (*SECTIONS, "paper", "axes")
+SPACED = (*SECTIONS, "paper", "axes")
 """The fields that have an empty line before them."""
 
 
@@ -54,11 +54,11 @@ Dumper.add_representer(Fraction, lambda dumper, data: _text(dumper, str(data)))
 Dumper.add_multi_representer(StrEnum, lambda dumper, data: _text(dumper, data.value))
 
 
-def written(data: dict[str, Any]) -> str:
+def laid_out(data: dict[str, Any]) -> str:
     """Return an audit's plain data as the text of its file."""
     lines = ["# yaml-language-server: $schema=schema.json\n"]
     for name, value in data.items():
-        lines += ["\n"] * (name in APART)
+        lines += ["\n"] * (name in SPACED)
         lines.append(_field(name, value))
     return "".join(lines)
 
@@ -79,5 +79,5 @@ def _field(name: str, value: Any) -> str:
 
 
 def _serialized(node: yaml.Node) -> str:
-    text: str = yaml.serialize(node, Dumper=Dumper, width=WIDTH, allow_unicode=True)
+    text: str = yaml.serialize(node, Dumper=Dumper, width=LINE_WIDTH, allow_unicode=True)
     return text

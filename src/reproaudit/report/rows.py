@@ -44,7 +44,7 @@ def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
     return brief == 1 or not is_expected(row)
 
 
-def left_out_words(every: Sequence[ClaimPart], brief: int) -> str:
+def rows_left_out(every: Sequence[ClaimPart], brief: int) -> str:
     """Return how many rows a page leaves out; guesses have a table of their own."""
     left = [
         row

@@ -177,7 +177,7 @@ def _levels(claim: ClaimText) -> list[str]:
 # --- what depends ---------------------------------------------------------------------------------
 
 
-class Side(NamedTuple):
+class SideWords(NamedTuple):
     """What a claim that depends answers on one side.
 
     Attributes:
@@ -202,7 +202,7 @@ class Side(NamedTuple):
         return f"{self.whole}, {self.runs}{self.scale}"
 
 
-def sides_of(claim: ClaimText) -> tuple[Side, Side]:
+def sides_of(claim: ClaimText) -> tuple[SideWords, SideWords]:
     """Return the side on which a claim that depends holds, and the other."""
     sides = claim.answer.sides or (claim.base, claim.base)
     guessed = any(isinstance(side, AlternativeAnswer) for side in sides)
@@ -210,19 +210,19 @@ def sides_of(claim: ClaimText) -> tuple[Side, Side]:
     return yes, no
 
 
-def _side(claim: ClaimText, side: ReadingAnswer, *, guessed: bool) -> Side:
+def _side(claim: ClaimText, side: ReadingAnswer, *, guessed: bool) -> SideWords:
     count = count_words(side)
     if isinstance(side, AlternativeAnswer):
         values = listed([claim.arm(side), *siblings_of(claim, side)], "or")
         whole = f"with {values}, another guess"
         scale = " (reduced scale)" if claim.is_smaller(side) else ""
-        return Side(whole, f"with {claim.arm(side)}", "with another guess", count, scale)
+        return SideWords(whole, f"with {claim.arm(side)}", "with another guess", count, scale)
     if guessed:
-        return Side("as run", "as run", "as run", count_words(claim.answer.own))
+        return SideWords("as run", "as run", "as run", count_words(claim.answer.own))
     brief = f"with {claim.varied_words(side)}"
     elsewhere = [other for other in claim.answer.stated if other.answer is not side.answer]
     briefest = "otherwise" if len(elsewhere) == 1 else brief
-    return Side(f"with {claim.stated_value(side)}", brief, briefest, count)
+    return SideWords(f"with {claim.stated_value(side)}", brief, briefest, count)
 
 
 def _depending(claim: ClaimText) -> list[str]:
@@ -238,7 +238,7 @@ def _depending(claim: ClaimText) -> list[str]:
     ]
 
 
-def _without_n(side: Side, other: Side) -> str:
+def _without_n(side: SideWords, other: SideWords) -> str:
     """K alone of one side, where the other has as many runs: 15 of 15 with a, 0 with b."""
     k, _, n = side.runs.partition(" of ")
     return k if other.runs.endswith(f" of {n}") else side.runs
@@ -249,7 +249,7 @@ def sides_in_brief(claim: ClaimText) -> str:
     return ", ".join(side.counted(side.brief) for side in sides_of(claim))
 
 
-def _by_owners(claim: ClaimText, yes: Side, no: Side) -> list[str]:
+def _by_owners(claim: ClaimText, yes: SideWords, no: SideWords) -> list[str]:
     """Both sides by whose values they have, where that is another paper's on either."""
     sides = claim.answer.sides or (claim.base, claim.base)
     owners = [claim.whose_values(side) for side in sides]

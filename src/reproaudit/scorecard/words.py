@@ -493,13 +493,13 @@ def _mean_alone(reason: Reason, context: ClaimText) -> str:
     return f"the mean lies inside the margin, but only {of(estimate.holds.count(True), n)} runs do"
 
 
-LEVELS = "{end} at {places}"
+LEVELS_END = "{end} at {places}"
 LEVELS_COUNTED = "{end} at {places} ({count})"
 LEVEL_COUNTS = "{count} at {places}"
 """Forms of coordinates that end alike, the last with their end where k of n does not tell it."""
 
 
-def level_words(context: ClaimText, grades: Sequence[ReadingAnswer], form: str = LEVELS) -> str:
+def level_words(context: ClaimText, grades: Sequence[ReadingAnswer], form: str = LEVELS_END) -> str:
     """Return coordinates by how they end: holds at L = 2 and 3 (15 of 15), not at 4 (0 of 10)."""
     at: dict[str, list[str]] = {}
     for grade in grades:

@@ -288,7 +288,7 @@ class _Graph:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedFiles:
     """A file and all that it imports: what they hold, and which files they are."""
 
     text: str
@@ -302,7 +302,7 @@ def imported_by(
     sources: tuple[tuple[Path, bytes], ...],
     folder: Path | None,
     package: Path,
-) -> Imported:
+) -> ImportedFiles:
     """Follow the imports of a file, and then those of others that they do not reach.
 
     Args:
@@ -316,4 +316,4 @@ def imported_by(
     for file in sorted(others, key=texts.__getitem__):
         if texts[file] != NOTHING:
             graph.follow(file)
-    return Imported(graph.text(), frozenset(graph.numbers))
+    return ImportedFiles(graph.text(), frozenset(graph.numbers))

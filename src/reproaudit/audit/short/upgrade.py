@@ -1,4 +1,4 @@
-"""An audit of schema 2, written in the short form.
+"""An audit of schema 2, laid_out in the short form.
 
 What the short form derives is left out: the audit that is read from the text is equal to the one
 that was given, but that questions of ours come after the claims.
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from reproaudit.audit.layout import written
+from reproaudit.audit.layout import laid_out
 from reproaudit.audit.model import (
     Audit,
     Claim,
@@ -40,7 +40,7 @@ _ORIGIN = {source: origin for origin, source in SOURCES.items() if origin != "ou
 
 def upgraded(audit: Audit) -> str:
     """Return an audit as the text of a file in the short form."""
-    return written(_kept(_Upgrade(audit).data()))
+    return laid_out(_kept(_Upgrade(audit).data()))
 
 
 def in_order(audit: Audit) -> Audit:
