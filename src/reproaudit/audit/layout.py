@@ -11,7 +11,7 @@ import yaml
 
 from reproaudit.audit.document import read_plain
 
-LINE_WIDTH = 80
+YAML_WIDTH = 80
 """The column after which PyYAML breaks a line where it can next: none is longer than 120."""
 
 SECTIONS = (
@@ -79,5 +79,5 @@ def _field(name: str, value: Any) -> str:
 
 
 def _serialized(node: yaml.Node) -> str:
-    text: str = yaml.serialize(node, Dumper=Dumper, width=LINE_WIDTH, allow_unicode=True)
+    text: str = yaml.serialize(node, Dumper=Dumper, width=YAML_WIDTH, allow_unicode=True)
     return text
