@@ -11,7 +11,6 @@ from scipy.special import expit
 from reproaudit.audit.catalog import Catalog
 from reproaudit.lab import AuditSettings, generator
 from reproaudit.papers import wei2022
-from reproaudit.papers.wei2022 import autoencoders, task
 
 
 def settings(experiment: str, **changed: Any) -> AuditSettings:
@@ -48,8 +47,8 @@ def test_targets_of_one_class_are_a_mean_of_powers() -> None:
 def test_ridge_regression_solves_its_normal_equations() -> None:
     """Scores on the test rows are those of the least sum of squares, by plain least squares."""
     s = settings("emergence", sizes=(2, 12, 40))
-    pixels, labels = task.rows_of(s, 3, "train")
-    test_pixels, test_labels = task.rows_of(s, 3, "test")
+    pixels, labels = wei2022.rows_of(s, 3, "train")
+    test_pixels, test_labels = wei2022.rows_of(s, 3, "test")
     rng = generator(3, "features", 1)
     weights, biases = rng.standard_normal((64, 12)), rng.standard_normal(12)
     seen, unseen = (np.maximum(x @ weights + biases, 0) for x in (pixels, test_pixels))
@@ -79,9 +78,9 @@ def test_a_metric_is_zero_at_chance_and_one_without_error(metric: str) -> None:
 
 
 def test_the_emergence_score_of_equal_steps_is_their_number() -> None:
-    assert autoencoders.emergence_score(np.linspace(0, 1, 8)) == pytest.approx(7)
-    assert autoencoders.emergence_score(np.linspace(1, 0, 8)) == pytest.approx(-7)
-    assert autoencoders.emergence_score(np.repeat([0.0, 1.0], 4), 0.01) == pytest.approx(100)
+    assert wei2022.emergence_score(np.linspace(0, 1, 8)) == pytest.approx(7)
+    assert wei2022.emergence_score(np.linspace(1, 0, 8)) == pytest.approx(-7)
+    assert wei2022.emergence_score(np.repeat([0.0, 1.0], 4), 0.01) == pytest.approx(100)
 
 
 def test_the_edit_distance_counts_errors_and_not_what_appendix_a2_prints() -> None:
@@ -102,12 +101,12 @@ def test_a_line_is_foretold_without_error() -> None:
 def test_autoencoders_follow_principal_components() -> None:
     """A code of k numbers and a linear output do little better than k components, and no worse."""
     s = settings("autoencoders", units=(1, 4, 16))
-    x, unseen = (task.rows_of(s, 0, part)[0] for part in ("train", "test"))
+    x, unseen = (wei2022.rows_of(s, 0, part)[0] for part in ("train", "test"))
     axes = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2]
     for index, units in enumerate(s.units):
         away = unseen - x.mean(axis=0)
         left = (away**2).sum(axis=1) - ((away @ axes[:units].T) ** 2).sum(axis=1)
-        errors = autoencoders.squared_errors(s, 0, index)[1]
+        errors = wei2022.squared_errors(s, 0, index)[1]
         assert errors.mean() == pytest.approx(left.mean(), rel=0.2)
 
 
@@ -116,9 +115,9 @@ def test_a_threshold_drawn_for_each_row_is_as_smooth_as_the_squared_error() -> N
     rng = np.random.default_rng(0)
     errors = np.linspace(0.9, 0.1, 9)[:, None] * rng.uniform(0.9, 1.1, 200_000)
     drawn = rng.uniform(0, errors.max(), errors.shape[1])
-    smooth = autoencoders.emergence_score(-errors.mean(axis=1))
-    assert autoencoders.reconstruction(errors, drawn)[1] == pytest.approx(smooth, rel=0.05)
-    assert autoencoders.reconstruction(errors, 0.3)[1] > 3 * smooth
+    smooth = wei2022.emergence_score(-errors.mean(axis=1))
+    assert wei2022.reconstruction(errors, drawn)[1] == pytest.approx(smooth, rel=0.05)
+    assert wei2022.reconstruction(errors, 0.3)[1] > 3 * smooth
 
 
 @pytest.mark.parametrize(
@@ -148,5 +147,5 @@ def test_outputs_that_are_kept_are_those_of_the_settings(changed: dict[str, Any]
 
 def test_parts_of_a_split_share_no_row() -> None:
     s = settings("autoencoders", train_rows=30, test_rows=20)
-    rows = np.vstack([task.rows_of(s, 4, part)[0] for part in ("train", "test")])
+    rows = np.vstack([wei2022.rows_of(s, 4, part)[0] for part in ("train", "test")])
     assert len(np.unique(rows, axis=0)) == 50

@@ -4,15 +4,15 @@ Against it: Schaeffer, Miranda, Koyejo: Are emergent abilities of large language
 NeurIPS 2023, arXiv 2304.15004. Nothing here is a language model: ridge regressions on random
 features read digits, and several metrics score the same outputs. No code of either was found.
 
-===============================================  ===================================
+===============================================  ======================
 the papers                                       here
-===============================================  ===================================
+===============================================  ======================
 exact match; subset accuracy (Schaeffer, 5)      `exact_match`
 accuracy of one item; Brier score                `skill`
 per-token law p = exp(−(N/c)^α) (Schaeffer, 2)   `per_token`
-emergence score (Schaeffer, 4)                   `emergence_score` in `autoencoders`
-Reconstruction_c of autoencoders (Schaeffer, 5)  `measure_autoencoders` there
-===============================================  ===================================
+emergence score (Schaeffer, 4)                   `emergence_score`
+Reconstruction_c of autoencoders (Schaeffer, 5)  `measure_autoencoders`
+===============================================  ======================
 """
 
 from __future__ import annotations
@@ -23,11 +23,33 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import expit, logit
 
-from reproaudit.lab import Array, AuditSettings, experiment_of, generator, one_thread
-from reproaudit.papers.wei2022.autoencoders import measure_autoencoders
-from reproaudit.papers.wei2022.task import NAMES, checksum, rows_of
+from reproaudit.lab import (
+    Array,
+    AuditSettings,
+    checksums,
+    experiment_of,
+    generator,
+    one_thread,
+    pictures,
+)
 
 ONE_HOT = np.eye(10)
+NAMES = {"mnist": "MNIST", "digits": "8×8 digits"}
+"""The pictures by the setting that names them."""
+
+
+def checksum(s: AuditSettings) -> dict[str, str]:
+    """Return the checksums of the pictures."""
+    return checksums(s.images, s.split)
+
+
+def rows_of(s: AuditSettings, seed: int, part: str) -> tuple[Array, Array]:
+    """Return pixels (row, pixel) and labels (row) of a random split's part, "train" or "test"."""
+    every = pictures(s.images, s.split)
+    rows = generator(seed, "split").permutation(len(every.labels))
+    last = s.train_rows + s.test_rows
+    chosen = {"train": rows[: s.train_rows], "test": rows[s.train_rows : last]}[part]
+    return every.pixels[chosen], every.labels[chosen]
 
 
 def trained(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
@@ -43,7 +65,8 @@ def trained(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
     if s.labels == "permuted":
         wanted = generator(seed, "labels", index).permutation(wanted)
     rng = generator(seed, "features", index)
-    weights, biases = rng.standard_normal((pixels.shape[1], width)), rng.standard_normal(width)
+    weights = rng.standard_normal((pixels.shape[1], width))
+    biases = rng.standard_normal(width)
     seen, unseen = (np.maximum(x @ weights + biases, 0) for x in (pixels, test_pixels))
     centred = seen - seen.mean(axis=0)
     gram = centred.T @ centred + s.ridge * np.eye(width)
@@ -69,7 +92,8 @@ def draw_targets(s: AuditSettings, seed: int, labels: Array) -> Array:
     """Draw the rows of each target (target, place) with repetition, of all classes or of one."""
     rng = generator(seed, "targets")
     group = labels if s.drawing == "one_class" else np.zeros_like(labels)
-    order, count = np.argsort(group, kind="stable"), np.bincount(group)
+    order = np.argsort(group, kind="stable")
+    count = np.bincount(group)
     chosen = group[rng.integers(len(labels), size=(s.targets, 1))]
     place = rng.random((s.targets, s.length)) * count[chosen]
     return np.asarray(order[(np.cumsum(count) - count)[chosen] + place.astype(int)])
@@ -86,7 +110,8 @@ def skill(s: AuditSettings, scores: Array, labels: Array, hits: Array, tested: A
         length = s.length if s.metric == "exact_match" else 1
         return np.asarray((exact_match(hits, tested[:, :length]) - 0.1**length) / (1 - 0.1**length))
     kept = np.maximum(scores, s.floor)  # scores of ridge regression may be negative
-    kept, own = kept / kept.sum(axis=2, keepdims=True), ONE_HOT[labels]
+    kept /= kept.sum(axis=2, keepdims=True)
+    own = ONE_HOT[labels]
     if s.metric == "brier":
         return np.asarray(1 - ((kept - own) ** 2).sum(axis=2).mean(axis=1) / 0.9)
     return np.asarray(1 + np.log((kept * own).sum(axis=2)).mean(axis=1) / np.log(10))
@@ -164,14 +189,15 @@ def measure_emergence(s: AuditSettings, seed: int) -> Mapping[str, float | Array
 def measure_comparison(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
     """Measure place, steepness, foresight and false zeros of exact match and of single items."""
     _, _, hits, targets = answers(s, seed)
-    places, resolution = np.log(s.sizes), 1 / (2 * s.targets)
-    exact, item = exact_match(hits, targets), hits.mean(axis=1)
+    places = np.log(s.sizes)
+    exact = exact_match(hits, targets)
+    item = hits.mean(axis=1)
     measured: dict[str, float | Array] = {"exact": exact, "product": item**s.length}
     for name, curve, length in (("exact", exact, s.length), ("item", item, 1)):
         few = exact_match(hits, targets[: s.few, :length])
         measured[f"half_{name}"] = crossing(places, curve, 0.5)
         measured[f"rise_{name}"] = steepest_rise(places, curve, s.steepest)
-        measured[f"miss_{name}"] = forecast_error(places, curve, s.forecast, resolution)
+        measured[f"miss_{name}"] = forecast_error(places, curve, s.forecast, 1 / (2 * s.targets))
         measured[f"zeros_{name}"] = np.sum((few == 0) & (curve > 0))
     return measured
 
@@ -179,7 +205,8 @@ def measure_comparison(s: AuditSettings, seed: int) -> Mapping[str, float | Arra
 def measure_toy(s: AuditSettings, seed: int) -> Mapping[str, float]:
     """Hold `per_token` against its power, and draw edit distances; exponent and error are drawn."""
     rng = generator(seed, "toy")
-    steepness, error = rng.uniform(*s.powers), rng.uniform(*s.errors)
+    steepness = rng.uniform(*s.powers)
+    error = rng.uniform(*s.errors)
     places = np.linspace(-4, 12, 16_001) / steepness
     token = per_token(np.exp(places), 1.0, -steepness)
     every = token**s.length
@@ -190,6 +217,69 @@ def measure_toy(s: AuditSettings, seed: int) -> Mapping[str, float]:
         "edit_distance": (rng.random((s.drawn, s.length)) < error).sum(axis=1).mean(),
         "wrong_tokens": s.length * error,
         "right_tokens": s.length * (1 - error),
+    }
+
+
+def squared_errors(s: AuditSettings, seed: int, index: int) -> tuple[Array, Array]:
+    """Return ‖x − x̂‖² of training and of test rows, x̂ = tanh(xV + a)W + b by Adam on batches."""
+    x, unseen = (rows_of(s, seed, part)[0] for part in ("train", "test"))
+    rng = generator(seed, "autoencoder", index)
+    shape = (x.shape[1], s.units[index])
+    v = rng.standard_normal(shape) / shape[0] ** 0.5
+    w = rng.standard_normal(shape[::-1]) / shape[1] ** 0.5
+    a = np.zeros(shape[1])
+    b = x.mean(axis=0)
+    learned = [(part, np.zeros_like(part), np.zeros_like(part)) for part in (v, a, w, b)]
+    for step in range(1, s.steps + 1):
+        batch = x[rng.integers(len(x), size=s.batch)]
+        hidden = np.tanh(batch @ v + a)
+        outer = 2 * (hidden @ w + b - batch) / s.batch
+        inner = (outer @ w.T) * (1 - hidden**2)
+        slopes = (batch.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0))
+        for (weights, mean, square), slope in zip(learned, slopes, strict=True):
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope**2 - square)
+            root = np.sqrt(square / (1 - 0.999**step)) + 1e-8
+            weights -= s.rate * mean / (1 - 0.9**step) / root
+    seen, new = (((np.tanh(rows @ v + a) @ w + b - rows) ** 2).sum(axis=1) for rows in (x, unseen))
+    return seen, new
+
+
+def emergence_score(score: Array, resolution: float = 0.0) -> float:
+    """Return the range over the root of the median squared step, signed (Schaeffer, section 4).
+
+    A median step below the resolution counts as large as that: the score is infinite at 0.
+    """
+    step = max(np.sqrt(np.median(np.diff(score) ** 2)), resolution)
+    return float(np.sign(score.argmax() - score.argmin()) * np.ptp(score) / step)
+
+
+def reconstruction(errors: Array, threshold: float | Array) -> tuple[Array, float]:
+    """Return the share of rows with errors (size, row) below a threshold, and its emergence."""
+    share = (errors < threshold).mean(axis=1)
+    return share, emergence_score(share, 1 / errors.shape[1])
+
+
+def measure_autoencoders(s: AuditSettings, seed: int) -> Mapping[str, float | Array]:
+    """Score the same autoencoders by squared error and by the share of test rows below c.
+
+    c is chosen for its effect on the training rows, of those below which the largest one has
+    certain shares of them.
+    """
+    with one_thread():
+        made = [squared_errors(s, seed, index) for index in range(len(s.units))]
+    seen, errors = (np.stack(each) for each in zip(*made, strict=True))
+    chosen = max(np.quantile(seen[-1], s.shares), key=lambda c: reconstruction(seen, c)[1])
+    drawn = generator(seed, "thresholds").uniform(0, errors.max(), errors.shape[1])
+    share, emergence = reconstruction(errors, chosen)
+    return {
+        "mse": errors.mean(axis=1),
+        "smooth_emergence": emergence_score(-errors.mean(axis=1)),
+        "chosen": chosen,
+        "reconstruction": share,
+        "gained": share[-1],
+        "emergence": emergence,
+        "drawn_emergence": reconstruction(errors, drawn)[1],
     }
 
 
