@@ -7,8 +7,7 @@ import pytest
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.lab import AuditSettings
-from reproaudit.papers import ioffe2015
-from reproaudit.papers.ioffe2015 import model as paper
+from reproaudit.papers import ioffe2015 as paper
 
 SIZES = (4, 4, 4, 4)
 
@@ -106,7 +105,7 @@ def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root() 
 def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> None:
     form = paper.Form(normalized, True, 1.0)
     net, batch = net_of(), batch_of(form)
-    few = ioffe2015.rotated(batch.inputs, batch.targets)
+    few = paper.rotated(batch.inputs, batch.targets)
     assert few.inputs.shape == (4, 5)
     (loss, slopes, _), (same, others, _) = (paper.backprop(net, b, form) for b in (batch, few))
     assert same == pytest.approx(loss)
@@ -115,20 +114,26 @@ def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> No
             assert a == pytest.approx(b, abs=1e-9)
 
 
-def test_a_path_counts_every_move_in_spreads() -> None:
-    still = np.array([[-1.0], [0.0], [1.0]])
-    course = [(still + by, np.array([2.0])) for by in (0.0, 1.0, 0.0, 3.0)]
-    assert ioffe2015.path(course) == pytest.approx((1 + 1 + 3) / 2)
+@pytest.mark.parametrize(
+    ("definition", "moved"), [("percentiles", 5 / 70), ("moments", 5 / 2 / 850**0.5)]
+)
+def test_a_path_counts_every_move_in_spreads(definition: str, moved: float) -> None:
+    """The numbers 0 to 100 have percentiles 70 apart, and a variance of (101² − 1)/12 = 850.
+
+    The mean moves by 1, 1 and 3 in all, and the deviation stays.
+    """
+    entering = np.array([[np.arange(101.0) + by] for by in (0.0, 1.0, 0.0, 3.0)])
+    assert paper.path(entering, definition) == pytest.approx(moved)
 
 
 def test_pictures_have_pixels_of_0_and_1_and_say_what_stands_in() -> None:
     settings = Catalog()["ioffe2015"].audit().values_of("sigmoid", "quick")
     quick = AuditSettings(**settings)
-    pixels, labels = ioffe2015.binary_pictures(quick.images, quick.split)
+    pixels, labels = paper.binary_pictures(quick.images, quick.split)
     assert pixels.shape == (64, 1797)
     assert set(np.unique(pixels)) == {0, 1}
     assert (labels.sum(axis=0) == 1).all()
-    proxy = ioffe2015.EXPERIMENTS["sigmoid"].proxy(quick)
+    proxy = paper.EXPERIMENTS["sigmoid"].proxy(quick)
     assert proxy == (
         "scikit-learn's embedded 8×8 digits in place of MNIST, 600 steps in place of 50,000"
     )

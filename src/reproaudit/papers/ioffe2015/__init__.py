@@ -9,19 +9,20 @@ the papers                                               here
 batch normalization (Ioffe, Algorithm 1) and its slope   `backprop`
 shift by percentiles of an input (Ioffe, Figure 1)       `path`
 shift by gradients (Santurkar, Definition 2.1)           `gradient_shift`
-a net of three layers of sigmoids (Ioffe, 4.1)           `measure_sigmoid`
+a net of three layers of sigmoids (Ioffe, 4.1)           `train_sigmoid`
 noise after normalization (Santurkar, Algorithm 1)       `noise_of`
-a deep linear net on a full batch (Santurkar, A.1)       `measure_linear`
+a deep linear net on a full batch (Santurkar, A.1)       `train_linear`
 =======================================================  ==================
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, log_softmax
 
 from reproaudit.lab import (
     Array,
@@ -34,15 +35,128 @@ from reproaudit.lab import (
     one_thread,
     pictures,
 )
-from reproaudit.papers.ioffe2015.model import (
-    Batch,
-    Form,
-    Noise,
-    backprop,
-    gradient_shift,
-    moved,
-    start_of,
-)
+
+EPSILON = 1e-5
+"""What is added to a variance before it is divided by (Santurkar, A.1)."""
+
+
+class Layer(NamedTuple):
+    """A layer's weights (unit, input), gains γ (unit) and shifts β (unit), or their gradients."""
+
+    weights: Array
+    gains: Array
+    shifts: Array
+
+
+class Batch(NamedTuple):
+    """Inputs (feature, column), targets (output, column) and the vector of ones (column).
+
+    Columns are examples, or an orthogonal rotation of them: `rotated`.
+    """
+
+    inputs: Array
+    targets: Array
+    ones: Array
+
+
+class Form(NamedTuple):
+    """Whether hidden layers are normalized, whether their γ and β learn, and the loss.
+
+    `scale` is that of the squared error of a linear net, or None of sigmoids with cross-entropy.
+    """
+
+    normalized: bool
+    affine: bool
+    scale: float | None
+
+
+def backprop(
+    net: list[Layer], batch: Batch, form: Form, noise: list[tuple[Array, Array]] | None = None
+) -> tuple[float, list[Layer], list[Array]]:
+    """Return the loss, its gradients, and what goes into each nonlinearity (unit, column).
+
+    The noise is a factor and a shift (unit, column) of each hidden layer.
+    """
+    count = batch.ones @ batch.ones
+    h = batch.inputs
+    kept = []
+    entering = []
+    for i, layer in enumerate(net):
+        hidden = i < len(net) - 1
+        y = layer.weights @ h
+        sigma = None
+        if form.normalized and hidden:
+            y = y - np.outer(y @ batch.ones / count, batch.ones)
+            sigma = np.sqrt((y * y).sum(axis=1, keepdims=True) / count + EPSILON)
+            y = y / sigma
+        a = layer.gains[:, None] * y + np.outer(layer.shifts, batch.ones)
+        factor: Array | float = 1.0
+        if noise and hidden:
+            factor, shift = noise[i]
+            a = factor * a + shift
+        entering.append(a)
+        kept.append((h, y, sigma, factor))
+        h = expit(a) if form.scale is None and hidden else a
+    if form.scale is None:
+        logs = log_softmax(h, axis=0)
+        loss = -(batch.targets * logs).sum() / count
+        slope = (np.exp(logs) - batch.targets) / count
+    else:
+        off = h - batch.targets
+        loss = form.scale * (off * off).sum()
+        slope = 2 * form.scale * off
+    gradients = []
+    for layer, (h, y, sigma, factor) in zip(reversed(net), reversed(kept), strict=True):
+        slope = slope * factor
+        learns = form.affine if sigma is not None else form.scale is None
+        gains = learns * (sigma is not None) * (slope * y).sum(axis=1)
+        shifts = learns * (slope @ batch.ones)
+        slope = layer.gains[:, None] * slope
+        if sigma is not None:
+            slope = projected(slope, y, batch.ones) / sigma
+        gradients.append(Layer(slope @ h.T, gains, shifts))
+        slope = layer.weights.T @ slope
+        if form.scale is None:
+            slope = slope * h * (1 - h)
+    return float(loss), gradients[::-1], entering
+
+
+def projected(slope: Array, y: Array, ones: Array) -> Array:
+    """Return a gradient (unit, column) without its part along the ones and along y, ‖y‖² = m."""
+    count = ones @ ones
+    along = np.outer(slope @ ones / count, ones)
+    onto = (slope * y).sum(axis=1, keepdims=True) / count
+    return np.asarray(slope - along - y * onto)
+
+
+def moved(net: list[Layer], gradients: list[Layer], rate: float, below: int) -> list[Layer]:
+    """Return the net after one step of gradient descent of the layers below one."""
+    pairs = zip(net[:below], gradients[:below], strict=True)
+    stepped = [
+        Layer(*(p - rate * g for p, g in zip(layer, by, strict=True))) for layer, by in pairs
+    ]
+    return stepped + net[below:]
+
+
+def gradient_shift(
+    net: list[Layer], gradients: list[Layer], batch: Batch, form: Form, rate: float, place: int
+) -> tuple[float, float, float]:
+    """Return ‖G − G′‖, the same over ‖G‖, and the cosine of G and G′ (Definition 2.1).
+
+    G′ is the gradient of a layer's weights after the layers below it have moved, on the same batch.
+    """
+    before = gradients[place].weights
+    after = backprop(moved(net, gradients, rate, place), batch, form)[1][place].weights
+    norm = np.linalg.norm(before)
+    other = np.linalg.norm(after)
+    shift = np.linalg.norm(before - after)
+    return float(shift), float(shift / norm), float((before * after).sum() / (norm * other))
+
+
+def start_of(sizes: tuple[int, ...], draw: Callable[[tuple[int, int]], Array]) -> list[Layer]:
+    """Return layers of drawn weights, with γ = 1 and β = 0."""
+    weights = [draw(shape) for shape in zip(sizes[1:], sizes[:-1], strict=True)]
+    return [Layer(w, np.ones(len(w), w.dtype), np.zeros(len(w), w.dtype)) for w in weights]
 
 
 @cache
@@ -59,12 +173,7 @@ def drawn(s: AuditSettings, count: int, seed: int, index: int) -> Batch:
     return Batch(pixels[:, rows], labels[:, rows], np.ones(count, np.float32))
 
 
-def checksum(s: AuditSettings) -> dict[str, str]:
-    """Return the checksum of the pictures."""
-    return checksums(s.images, s.split)
-
-
-def noise_of(s: AuditSettings, seed: int, step: int, columns: int) -> Noise:
+def noise_of(s: AuditSettings, seed: int, step: int, columns: int) -> list[tuple[Array, Array]]:
     """Draw noise for each hidden layer: a law for each unit, then a draw for each example."""
     rng = generator(seed, "noise", step)
     units = 1 if s.noise_for == "layer" else s.width
@@ -78,37 +187,27 @@ def noise_of(s: AuditSettings, seed: int, step: int, columns: int) -> Noise:
     return noise
 
 
-def percentiles(entering: Array) -> tuple[Array, Array]:
-    """Return percentiles 15, 50 and 85 (percentile, unit), and their spread (unit)."""
-    cuts = np.percentile(entering, [15, 50, 85], axis=1)
-    return cuts, cuts[2] - cuts[0]
+def path(entering: Array, definition: str) -> float:
+    """Return how far a unit's inputs move in all, in mean spreads; the median unit's.
 
-
-def moments(entering: Array) -> tuple[Array, Array]:
-    """Return mean and deviation (moment, unit), and the deviation (unit)."""
-    return np.stack([entering.mean(axis=1), entering.std(axis=1)]), entering.std(axis=1)
-
-
-def path(course: list[tuple[Array, Array]]) -> float:
-    """Return how far the numbers of a unit's input move in all, in mean spreads; the median unit's.
-
-    Args:
-        course: numbers (number, unit) and the spread (unit), by observation.
+    Inputs (observation, unit, column) are followed by percentiles, or by ``"moments"``.
     """
-    numbers, spread = (np.stack(each) for each in zip(*course, strict=True))
-    lengths = np.abs(np.diff(numbers, axis=0)).sum(axis=0).mean(axis=0)
+    if definition == "moments":
+        numbers = np.stack([entering.mean(axis=2), entering.std(axis=2)])
+        spread = numbers[1]
+    else:
+        numbers = np.percentile(entering, [15, 50, 85], axis=2)
+        spread = numbers[2] - numbers[0]
+    lengths = np.abs(np.diff(numbers, axis=1)).sum(axis=1).mean(axis=0)
     return float(np.median(lengths / spread.mean(axis=0)))
 
 
-def train_sigmoid(s: AuditSettings, seed: int, kind: str, index: int) -> tuple[Array, float]:
-    """Return the loss over some digits (observation) and the shift of the last hidden layer.
+def train_sigmoid(s: AuditSettings, seed: int, kind: str, index: int) -> dict[str, Any]:
+    """Measure the loss over some digits (observation), and the shift of the last hidden layer.
 
-    Args:
-        kind: ``"plain"`` or ``"normalized"``, with or without ``"noisy "`` before it.
-        index: which start is drawn.
+    The kind is "plain" or "normalized", with or without "noisy " before it.
     """
     form = Form("normalized" in kind, s.affine, None)
-    place = s.hidden - 1
     noisy = "noisy" in kind
     shown = drawn(s, s.shown, seed, 0)
     rng = generator(seed, "start", index)
@@ -127,23 +226,12 @@ def train_sigmoid(s: AuditSettings, seed: int, kind: str, index: int) -> tuple[A
             noise = noise_of(s, seed, step, s.shown) if noisy else None
             loss, _, entering = backprop(net, shown, form, noise)
             losses.append(loss)
-            course.append((moments if s.definition == "moments" else percentiles)(entering[place]))
+            course.append(entering[-2])
             if s.definition == "gradient":
-                shifts.append(gradient_shift(net, gradients, batch, form, s.rate, place)[1])
+                shifts.append(gradient_shift(net, gradients, batch, form, s.rate, s.hidden - 1))
         net = moved(net, gradients, s.rate, len(net))
-    return np.array(losses), float(np.median(shifts)) if shifts else path(course)
-
-
-def measure_sigmoid(s: AuditSettings, seed: int) -> Mapping[str, Any]:
-    """Train a pair of nets of sigmoids on the same batches, each from its own start."""
-    with one_thread():
-        trained = [train_sigmoid(s, seed, kind, index) for index, kind in enumerate(s.pair)]
-    losses = np.stack([losses for losses, _ in trained], axis=1)
-    return {
-        "loss": Series(steps=np.arange(0, s.steps + 1, s.every), values=losses),
-        "late_loss": mean_of_last(losses),
-        "shift": [shift for _, shift in trained],
-    }
+    shift = np.median(shifts, axis=0)[1] if shifts else path(np.stack(course), s.definition)
+    return {"loss": losses, "late_loss": mean_of_last(losses), "shift": shift}
 
 
 def rotated(inputs: Array, targets: Array) -> Batch:
@@ -156,19 +244,16 @@ def rotated(inputs: Array, targets: Array) -> Batch:
     return Batch(inputs @ basis, targets @ basis, basis.sum(axis=0))
 
 
-def train_linear(s: AuditSettings, seed: int, kind: str, index: int) -> tuple[Array, Array]:
-    """Return the loss (observation), and shift, relative shift and cosine of some layers.
-
-    The second array has the shape (observation, layer, of the three).
-    """
+@np.errstate(all="ignore")  # a net that diverges overflows
+def train_linear(s: AuditSettings, seed: int, kind: str, index: int) -> dict[str, Any]:
+    """Measure the loss (observation), the last layer's shift, and cosines of gradients (layer)."""
     rng = generator(seed, "data")
-    size = s.size
-    inputs = rng.standard_normal((size, s.examples))
-    batch = rotated(inputs, np.sqrt(s.variance) * rng.standard_normal((size, size)) @ inputs)
+    inputs = rng.standard_normal((s.size, s.examples))
+    batch = rotated(inputs, np.sqrt(s.variance) * rng.standard_normal((s.size, s.size)) @ inputs)
     form = Form(kind == "normalized", s.affine, 1.0 if s.loss == "sum" else 1 / s.examples)
     start = generator(seed, "start", index)
-    glorot = np.sqrt(3 / size)
-    net = start_of((size,) * (s.depth + 1), lambda shape: start.uniform(-glorot, glorot, shape))
+    glorot = np.sqrt(3 / s.size)
+    net = start_of((s.size,) * (s.depth + 1), lambda shape: start.uniform(-glorot, glorot, shape))
     losses = []
     shifts = []
     for step in range(s.steps + 1):
@@ -179,23 +264,19 @@ def train_linear(s: AuditSettings, seed: int, kind: str, index: int) -> tuple[Ar
                 [gradient_shift(net, gradients, batch, form, s.rate, at - 1) for at in s.layers]
             )
         net = moved(net, gradients, s.rate, len(net))
-    return np.array(losses), np.array(shifts)
-
-
-def measure_linear(s: AuditSettings, seed: int) -> Mapping[str, Any]:
-    """Train a pair of deep linear nets on the same full batch, each from its own start."""
-    with one_thread(), np.errstate(all="ignore"):  # a net that diverges overflows
-        trained = [train_linear(s, seed, kind, index) for index, kind in enumerate(s.pair)]
-    shifts = np.stack([each for _, each in trained], axis=1)  # (observation, net, layer, of three)
-    absolute, relative, cosine = np.moveaxis(np.median(shifts, axis=0), 2, 0)
+    absolute, relative, cosine = np.median(shifts, axis=0).T
     shift = {"absolute": absolute, "relative": relative, "cosine": 1 - cosine}[s.measure]
-    losses = np.stack([losses for losses, _ in trained], axis=1)
-    return {
-        "loss": Series(steps=np.arange(0, s.steps + 1, s.every), values=losses),
-        "shift": shift[:, -1],
-        "cosine": cosine,
-        "least_cosine": shifts[..., 2].min(axis=0),
-    }
+    least = np.min(shifts, axis=0)[:, 2]
+    return {"loss": losses, "shift": shift[-1], "cosine": cosine, "least_cosine": least}
+
+
+def measure_pair(train: Callable[..., Any], s: AuditSettings, seed: int) -> Mapping[str, Any]:
+    """Train two nets on the same batches, each from its own start; stack what each measures."""
+    with one_thread():
+        nets = [train(s, seed, kind, index) for index, kind in enumerate(s.pair)]
+    measured = {name: np.array([net[name] for net in nets]) for name in nets[0]}
+    steps = np.arange(0, s.steps + 1, s.every)
+    return {**measured, "loss": Series(steps=steps, values=measured["loss"].T)}
 
 
 def _fewer_digits(s: AuditSettings) -> str:
@@ -204,12 +285,16 @@ def _fewer_digits(s: AuditSettings) -> str:
     return f"{data}{s.steps:,} steps in place of 50,000"
 
 
-def _shorter(s: AuditSettings) -> str:
-    return f"{s.steps:,} steps in place of 10,000"
-
-
+SIGMOID = experiment_of(
+    partial(measure_pair, train_sigmoid),
+    proxy=_fewer_digits,
+    data=lambda s: checksums(s.images, s.split),
+)
 EXPERIMENTS = {
-    "sigmoid": experiment_of(measure_sigmoid, proxy=_fewer_digits, data=checksum),
-    "noise": experiment_of(measure_sigmoid, proxy=_fewer_digits, data=checksum),
-    "linear": experiment_of(measure_linear, proxy=_shorter),
+    "sigmoid": SIGMOID,
+    "noise": SIGMOID,
+    "linear": experiment_of(
+        partial(measure_pair, train_linear),
+        proxy=lambda s: f"{s.steps:,} steps in place of 10,000",
+    ),
 }
