@@ -59,7 +59,8 @@ def bootstrap(a: Array, b: Array, s: AuditSettings, rng: np.random.Generator) ->
     means = a @ first - b @ second
     observed = (a.mean(axis=1) - b.mean(axis=1))[:, None]
     edge = 2 * observed if s.interval == "pivotal" else 0 * observed
-    below, above = (means <= edge).mean(axis=1), (means >= edge).mean(axis=1)
+    below = (means <= edge).mean(axis=1)
+    above = (means >= edge).mean(axis=1)
     return np.asarray(np.minimum(below, above) <= s.level / 2)
 
 
@@ -68,7 +69,8 @@ def permutation(a: Array, b: Array, s: AuditSettings, rng: np.random.Generator) 
 
     Where ties are counted, one that is as large counts as well; sums are equal up to rounding.
     """
-    n, runs = a.shape[1], a.shape[1] + b.shape[1]
+    n = a.shape[1]
+    runs = n + b.shape[1]
     first = rng.random((s.permutations, runs)).argsort(axis=1) < n
     relabelled = np.concatenate([a, b], axis=1) @ np.where(first, 1 / n, 1 / (n - runs)).T
     observed = np.abs(a.mean(axis=1) - b.mean(axis=1))[:, None]
@@ -129,7 +131,8 @@ def measure_normals(s: AuditSettings, seed: int) -> Measured:
 def _swing(state: Array, push: Array) -> Array:
     """Return position, speed, angle and turn, (4, runs), after 0.02 s of a push."""
     _, speed, angle, turn = state
-    sine, cosine = np.sin(angle), np.cos(angle)
+    sine = np.sin(angle)
+    cosine = np.cos(angle)
     pull = (push + 0.05 * turn**2 * sine) / 1.1
     turning = (9.8 * sine - cosine * pull) / (0.5 * (4 / 3 - 0.1 * cosine**2 / 1.1))
     return state + 0.02 * np.array([speed, pull - 0.05 * turning * cosine / 1.1, turn, turning])
@@ -138,7 +141,8 @@ def _swing(state: Array, push: Array) -> Array:
 def _play(weights: Array, steps: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the steps that poles stay up, (runs,), and Σₜ ∇ log π(aₜ|sₜ), (4, runs)."""
     state = rng.uniform(-0.05, 0.05, weights.shape)
-    lasted, direction = np.zeros(weights.shape[1]), np.zeros(weights.shape)
+    direction = np.zeros(weights.shape)
+    lasted = np.zeros(weights.shape[1])
     up = np.ones(weights.shape[1], dtype=bool)
     for chance in rng.random((steps, weights.shape[1])):
         right = expit((weights * state).sum(axis=0))
@@ -153,7 +157,9 @@ def _play(weights: Array, steps: int, rng: np.random.Generator) -> tuple[Array, 
 
 def train(s: AuditSettings, rate: float, seed: int, purpose: str) -> Array:
     """Train a linear policy in each run; return its returns, (runs, episodes)."""
-    weights, mean, returns = np.zeros((4, s.runs)), np.zeros(s.runs), np.zeros((s.runs, s.episodes))
+    weights = np.zeros((4, s.runs))
+    mean = np.zeros(s.runs)
+    returns = np.zeros((s.runs, s.episodes))
     for episode in range(s.episodes):
         lasted, direction = _play(weights, s.steps, generator(seed, purpose, episode))
         weights += rate * (lasted - mean) / s.steps * direction
