@@ -56,12 +56,13 @@ class Problem:
 
     def with_noise(self, share: float, seed: int) -> Problem:
         """Return it with other rows' targets in a share of the rows that are not for tests."""
-        rng, seen = generator(seed, "noise"), self.validation.stop
+        rng = generator(seed, "noise")
+        seen = self.validation.stop
         swapped = rng.random(seen) < share
         others = self.targets[rng.integers(seen, size=seen)]
         targets = self.targets.copy()
         targets[:seen][swapped] = others[swapped]
-        return Problem(self.columns, targets, self.train, self.validation, self.test)
+        return replace(self, targets=targets)
 
 
 def divided(s: AuditSettings, columns: Array, targets: Array) -> Problem:
@@ -161,11 +162,11 @@ def assess(s: AuditSettings, basis: Basis, targets: Array) -> tuple[float, float
     """Return test risk, training risk, the weights' norm and the effective parameters of a fit."""
     ridge = ridge_of(s, basis, targets)
     weights = basis.weights(targets, ridge)
-    fit, loss = basis.scores @ weights, LOSSES[s.loss]
-    train, test = basis.problem.train, basis.problem.test
+    fit = basis.scores @ weights
+    problem = basis.problem
     return (
-        loss(targets[test], fit[test]),
-        squared(targets[train], fit[train]),
+        LOSSES[s.loss](targets[problem.test], fit[problem.test]),
+        squared(targets[problem.train], fit[problem.train]),
         float(np.linalg.norm(weights)),
         basis.effective(ridge),
     )
@@ -207,8 +208,7 @@ def curve_of(s: AuditSettings, seed: int, noises: tuple[float, ...]) -> Array:
     curves = np.empty((4, len(noises), len(counts)))
     whole = basis_of(s, problem, counts[-1])
     for place, count in enumerate(counts):
-        leading = s.axis == "components"
-        basis = whole.first(count) if leading else basis_of(s, problem, count)
+        basis = whole.first(count) if s.axis == "components" else basis_of(s, problem, count)
         for row, targets in enumerate(noisy):
             curves[:, row, place] = assess(s, basis, targets)
     return curves
