@@ -42,14 +42,13 @@ FAR_ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Bundles):
     """A claim before its records: its arms, and the arm whose runs are shown as the claim's own.
 
     What was asked is kept, and shared with panels that have the same arms. `bounds` makes other
     bounds of those of ours; None keeps them.
     """
 
-    bundles: Bundles
     base: PlannedArm
     asked: dict[object, ArmAtLevel] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
@@ -59,7 +58,7 @@ class Panel:
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
         """Return the panel of a claim under its own settings."""
         arms = {arm.name: arm for arm in arms_of(audit, claim)}
-        return cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
+        return cls(audit, claim, tier, arms, records, arms[OWN])
 
     def telling(self) -> Panel:
         """Return the panel with the reading that is shown as the claim's own.
@@ -73,7 +72,7 @@ class Panel:
         if not own.n or own.answer in (Answer.NO, Answer.BLIND, Answer.RULED_OUT):
             clear.add(Answer.NO)
         telling = (arm for arm in self.stated if self.reading(arm).answer in clear)
-        ran = (arm for arm in self.stated if self.bundles.recorded(arm))
+        ran = (arm for arm in self.stated if self.recorded(arm))
         return replace(self, base=next(telling, None) or next(ran, self.base))
 
     def with_bounds(self, change: Callable[[Limit], Limit]) -> Panel:
@@ -88,9 +87,11 @@ class Panel:
         if arm == self.base and arm.role is Role.OWN:
             return self
         if arm.name not in self.panels:
-            arms = {name: self._moved(other, arm) for name, other in self.bundles.arms.items()}
-            asked = self.asked if arms == self.bundles.arms else {}
-            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
+            arms = {name: self._moved(other, arm) for name, other in self.arms.items()}
+            asked = self.asked if arms == self.arms else {}
+            self.panels[arm.name] = Panel(
+                self.audit, self.claim, self.tier, arms, self.records, arm, asked
+            )
         return replace(self.panels[arm.name], bounds=self.bounds)
 
     def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
@@ -103,11 +104,11 @@ class Panel:
             name: value for name, value in arm.smaller.items() if name not in other.overrides
         }
         there = replace(other, overrides=overrides, smaller=smaller)
-        return there if self.bundles.recorded(there) else other
+        return there if self.recorded(there) else other
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
-        return [arm for arm in self.bundles.arms.values() if arm.role is role]
+        return [arm for arm in self.arms.values() if arm.role is role]
 
     def other_readings(self) -> list[PlannedArm]:
         """Return the stated readings other than `base`.
@@ -118,12 +119,11 @@ class Panel:
         readings = [
             reading
             for reading in self.having(Role.READING)
-            if reading != self.base and not (reading.excused and not self.bundles.recorded(reading))
+            if reading != self.base and not (reading.excused and not self.recorded(reading))
         ]
         if self.base.varied is None:
             return readings
-        audit = self.bundles.audit
-        values = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)
+        values = self.audit.values_of(self.claim.experiment, self.tier)
         first, *also = ((name, values[name]) for name, _ in (self.base.varied, *self.base.also))
         own = [replace(arm, varied=first, also=tuple(also)) for arm in self.having(Role.OWN)]
         return [*own, *readings]
@@ -137,7 +137,7 @@ class Panel:
         """Put the headline to an arm, at a graded coordinate, once."""
         key = arm.name, arm.varied, coordinate, self.bounds
         if key not in self.asked and self.bounds is None:
-            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, coordinate)
+            self.asked[key] = ask(self, self.claim.headline, arm, coordinate)
         if key not in self.asked and self.bounds is not None:
             stated = replace(self, bounds=None).at(arm, coordinate)
             self.asked[key] = stated.with_bounds(self.bounds)
@@ -150,7 +150,7 @@ class Panel:
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
         """The primary coordinates; of a claim without a grade, None alone."""
-        grade = self.bundles.claim.grade
+        grade = self.claim.grade
         return grade.primary if grade else (None,)
 
     # --- controls -----------------------------------------------------------------------------
@@ -167,10 +167,10 @@ class Panel:
         return tuple(answers)
 
     def _verdict(self, own: ArmAtLevel, control: ArmAtLevel) -> Verdict:
-        verdict = _verdict(own, control, self.bundles.claim)
-        headline = self.bundles.claim.headline
+        verdict = _verdict(own, control, self.claim)
+        headline = self.claim.headline
         may_fail = verdict in (Verdict.FAILS, Verdict.OPEN)
-        if may_fail and self.bundles.compares_with_itself(control.arm, headline):
+        if may_fail and self.compares_with_itself(control.arm, headline):
             return Verdict.ITSELF
         return verdict
 
@@ -204,7 +204,6 @@ class Panel:
 
     def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
-        claim = self.bundles.claim
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
@@ -217,14 +216,14 @@ class Panel:
             if verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, control.arm.name
         for arm in self.having(Role.POSITIVE_CONTROL):
-            if out_of_reach(self.at(arm, own.at), claim):
+            if out_of_reach(self.at(arm, own.at), self.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [
                 control
                 for control, verdict in zip(controls, verdicts, strict=True)
                 if verdict is Verdict.OPEN
-                and (claim.needs_control or (control.n and not control.lacks))
+                and (self.claim.needs_control or (control.n and not control.lacks))
             ]
             if not waiting:
                 return Answer.YES, ""
@@ -250,7 +249,7 @@ class Panel:
     @property
     def guesses(self) -> tuple[str, ...]:
         """The settings of the panel's own reading whose value nobody states."""
-        settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
+        settings = self.audit.settings_of(self.claim.experiment).items()
         varied = self.base.overrides
         return tuple(name for name, setting in settings if setting.guessed and name not in varied)
 
@@ -258,8 +257,8 @@ class Panel:
     def diverged_too(self) -> str:
         """The first control or compared arm of which every run diverged; '' if there is none."""
         roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
-        for arm in self.bundles.arms.values():
-            ends = {run.status for run in self.bundles.recorded(arm).runs.values()}
+        for arm in self.arms.values():
+            ends = {run.status for run in self.recorded(arm).runs.values()}
             if arm.role in roles and ends == {CellStatus.DIVERGED}:
                 return arm.name
         return ""
@@ -280,7 +279,7 @@ class Panel:
         It cannot where each of these has a run with its seed under the reading, and all of its
         numbers are the same, bit for bit. Of what did not run nothing is known.
         """
-        pairs = ((self, self.bundles.arms[OWN]), (self.under(reading), reading))
+        pairs = ((self, self.arms[OWN]), (self.under(reading), reading))
         own, other = (panel._every_number(arm) for panel, arm in pairs)
         seeds = {run.seed for run in other.runs}
         known = bool(own.estimates) and all(None not in e.values for e in own.estimates)
@@ -289,21 +288,21 @@ class Panel:
 
     def _every_number(self, arm: PlannedArm) -> JudgedArm:
         """What an arm's runs say of the headline and of what is also said."""
-        support = self.bundles.claim.support
-        said = [ask(self.bundles, support, arm)] if support else []
+        support = self.claim.support
+        said = [ask(self, support, arm)] if support else []
         return JudgedArm((*self.headline(arm).levels, *said))
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer
     ) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
-        bundles = replace(self.bundles, tier=tier, records=records)
-        audit = bundles.audit
-        settings = audit.settings_of(bundles.claim.experiment)
-        arms = [arm for arm in alternatives_of(audit, bundles.claim) if bundles.recorded(arm)]
+        panel = Panel(
+            self.audit, self.claim, tier, self.arms, records, self.arms[OWN], bounds=self.bounds
+        )
+        settings = self.audit.settings_of(self.claim.experiment)
+        arms = [arm for arm in alternatives_of(self.audit, self.claim) if panel.recorded(arm)]
         if not arms:
             return []
-        panel = Panel(bundles, bundles.arms[OWN], bounds=self.bounds)
         own = panel.reading(panel.base)
         answers = []
         for arm in arms:

@@ -89,7 +89,7 @@ class _Subject:
     @property
     def axis(self) -> str | None:
         """The axis that it is drawn along, in place of training."""
-        grade = self.panel.bundles.claim.grade
+        grade = self.panel.claim.grade
         if grade is not None:
             return grade.axis
         return self.check.sizes[0] if self.check.sizes is not None else None
@@ -118,11 +118,10 @@ class _Subject:
         """Whether there is something to draw it over."""
         if self.axis is not None:
             return True
-        bundles = self.panel.bundles
-        experiment = bundles.claim.experiment
+        experiment = self.panel.claim.experiment
         if (arm := self.quantity.arm) is not None:
-            experiment = bundles.arms[arm].experiment
-        declared = bundles.audit.measurements_of(experiment).get(self.quantity.measurement)
+            experiment = self.panel.arms[arm].experiment
+        declared = self.panel.audit.measurements_of(experiment).get(self.quantity.measurement)
         return declared is not None and declared.kind is MeasurementKind.SERIES
 
 
@@ -165,11 +164,10 @@ def chart_of(
 
 def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | None:
     """The condition that is drawn: that of the row, or else the first that has a course."""
-    bundles = panel.bundles
-    text = ClaimText(bundles.audit, bundles.claim, answer, bundles.tier)
+    text = ClaimText(panel.audit, panel.claim, answer, panel.tier)
     others = [other for other in answer.base.estimates if other is not shown]
     for estimate in (shown, *others):
-        number = estimate.number_of(bundles.claim.headline[estimate.check])
+        number = estimate.number_of(panel.claim.headline[estimate.check])
         if number.drawn_by is not None:
             same = (other for other in answer.base.estimates if other.check == estimate.check)
             estimate = next(other for other in same if other.name == number.drawn_by)
@@ -209,7 +207,7 @@ def _arms(
     """
     text = subject.text
     namer = text.namer
-    base = panel.under(panel.bundles.arms[answer.base.name])
+    base = panel.under(panel.arms[answer.base.name])
     side = next(
         (reading for reading in answer.sides or () if reading.name != answer.base.name), None
     )
@@ -222,20 +220,20 @@ def _arms(
     if side is not None and side.varied is not None:
         called = text.arm(side)
         beside = _panel_of(side.name, panel)
-        if isinstance(side, AlternativeAnswer) and side.tier != panel.bundles.tier:
+        if isinstance(side, AlternativeAnswer) and side.tier != panel.tier:
             called += ", reduced scale"
             beside = _panel_of(side.name, smaller)
         if beside is not None:
             yield "side", beside.base, beside, called
     yield from (
-        (role, base.bundles.arms[name], base, namer.arm(name))
+        (role, base.arms[name], base, namer.arm(name))
         for role, name in _beside(answer)
-        if shares_settings(base.bundles.arms[name], base.base)
+        if shares_settings(base.arms[name], base.base)
     )
     if subject.check.group is not None:
         yield (
             "reference",
-            base.bundles.arms[subject.check.group],
+            base.arms[subject.check.group],
             base,
             namer.arm(subject.check.group),
         )
@@ -253,16 +251,15 @@ def _panel_of(name: str, panel: Panel | None) -> Panel | None:
     """The panel under a reading or an alternative; None where there are no records."""
     if panel is None:
         return None
-    bundles = panel.bundles
-    arms = {arm.name: arm for arm in alternatives_of(bundles.audit, bundles.claim)}
-    arm = bundles.arms.get(name) or arms.get(name)
+    arms = {arm.name: arm for arm in alternatives_of(panel.audit, panel.claim)}
+    arm = panel.arms.get(name) or arms.get(name)
     return None if arm is None else panel.under(arm)
 
 
 def _runs(panel: Panel, arm: PlannedArm) -> Iterator[Run]:
-    for record in panel.bundles.recorded(arm).runs.values():
+    for record in panel.recorded(arm).runs.values():
         if record.status is CellStatus.COMPLETED:
-            yield panel.bundles.run(arm, record)
+            yield panel.run(arm, record)
 
 
 def _drawn(subject: _Subject, run: Run, role: LineRole, label: str) -> Iterator[_Line]:
@@ -318,7 +315,7 @@ def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[f
 
 def _along_levels(subject: _Subject, run: Run, axis: str) -> tuple[list[float], list[float]]:
     """The number at each coordinate of a graded claim at which it is one."""
-    grade = subject.panel.bundles.claim.grade
+    grade = subject.panel.claim.grade
     found = sorted(
         (float(level), float(f"{condition.value:.4g}"))
         for level in (() if grade is None else grade.easiest_first)
@@ -371,16 +368,16 @@ def _typical(fits: Sequence[_Line]) -> Sequence[_Line]:
 
 def _x_title(subject: _Subject) -> str:
     """The axis: a graded claim's symbol, a law's sizes, or what the length of training counts."""
-    bundles = subject.panel.bundles
-    if bundles.claim.grade is not None:
-        return bundles.claim.grade.symbol
+    panel = subject.panel
+    if panel.claim.grade is not None:
+        return panel.claim.grade.symbol
     if subject.check.sizes is not None:
         return subject.check.sizes[0].replace("_", " ")
-    declared = bundles.audit.declaration(bundles.claim.experiment, subject.quantity.measurement)
+    declared = panel.audit.declaration(panel.claim.experiment, subject.quantity.measurement)
     if declared is not None and declared.step:
         return declared.step
-    experiment = bundles.audit.experiments[bundles.claim.experiment]
-    length = experiment.length or bundles.audit.length
+    experiment = panel.audit.experiments[panel.claim.experiment]
+    length = experiment.length or panel.audit.length
     words = "steps" if length is None else subject.text.setting(length)
     counted = words.endswith("s") and " " not in words and words != "steps"
     return words.removesuffix("s") if counted else "training step"
@@ -409,10 +406,10 @@ def _levels(
 
 def _stages(subject: _Subject, answer: ClaimAnswer, last: float) -> tuple[tuple[float, str], ...]:
     """Where each stage of training ends, as a step, if the figure shows all of them."""
-    bundles = subject.panel.bundles
-    audit = bundles.audit
-    stages = audit.experiments[bundles.claim.experiment].stages
-    values = bundles.arms[answer.base.name].settings(audit, bundles.tier)
+    panel = subject.panel
+    audit = panel.audit
+    stages = audit.experiments[panel.claim.experiment].stages
+    values = panel.arms[answer.base.name].settings(audit, panel.tier)
     lengths: list[float] = []
     for place, stage in enumerate(stages):
         given = values.get(stage.steps)

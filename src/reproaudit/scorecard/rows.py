@@ -116,7 +116,7 @@ def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
     if panel is None:
         return
     for planned in panel.other_readings():
-        arm = answer_to_check(panel.under(planned).bundles, put.checks[0], planned)
+        arm = answer_to_check(panel.under(planned), put.checks[0], planned)
         if arm.n:
             yield replace(put, arm=arm, beside=planned.name)
 
@@ -133,7 +133,7 @@ def _beside(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
             there = panel.under(planned)
             arms = shown if reading is answer.base else (*_arms(there),)
             for arm in arms:
-                if shares_settings(there.bundles.arms[arm.name], planned):
+                if shares_settings(there.arms[arm.name], planned):
                     placed.add(arm.name)
                     yield _Put(headline, arm, reading.name)
                     yield from _at_levels(there, arm, reading.name)
@@ -156,11 +156,11 @@ def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
 
 def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
     """An arm at the coordinates that do not decide."""
-    claim = panel.bundles.claim
+    claim = panel.claim
     headline = claim.headline
     for level in () if claim.grade is None else claim.grade.easiest_first:
         if level not in panel.primary:
-            there = JudgedArm((panel.at(panel.bundles.arms[arm.name], level),))
+            there = JudgedArm((panel.at(panel.arms[arm.name], level),))
             yield _Put(headline, ArmAnswer(**there.fields()), beside)
 
 
