@@ -35,7 +35,7 @@ from reproaudit.formats.verdict import (
     Verdict,
 )
 from reproaudit.judge import Records
-from reproaudit.judge.arms import JudgedArm, answer_to_check
+from reproaudit.judge.arms import answer_to_check, arm_answer
 from reproaudit.judge.readings import Panel
 
 OWN_ROLES = (Role.OWN, Role.READING)
@@ -311,7 +311,7 @@ class Sheet:
     reviews: Reviews = field(default_factory=Reviews)
     earlier: int = 0
     tier: Any = "paper"
-    _asked: dict[tuple[str, str], JudgedArm] = field(default_factory=dict)
+    _asked: dict[tuple[str, str], ArmAnswer] = field(default_factory=dict)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -398,7 +398,7 @@ class Sheet:
         values = [[v for v in estimate.values if v is not None] for estimate in estimates]
         return [median(numbers) for numbers in values if numbers]
 
-    def _own_arm(self, name: str, tier: Any) -> JudgedArm:
+    def _own_arm(self, name: str, tier: Any) -> ArmAnswer:
         """A claim's own runs of a tier."""
         if (name, tier) not in self._asked:
             records = self.records if tier == self.tier else self.quick or {}
@@ -428,7 +428,7 @@ class Sheet:
         put += [*self._guessed(claim, "quick", self.quick or {}, levels)]
         places: dict[tuple[Any, ...], int] = {}
         for there, arm, at in put:
-            answer = ArmAnswer(**JudgedArm((there.at(arm, at),)).fields())
+            answer = arm_answer([there.at(arm, at)])
             for key, estimate in _conditions(claim.headline, answer):
                 place = places.setdefault((0, *key), len(places))
                 yield self._tally(claim, place, arm, at, answer, estimate, "decides")

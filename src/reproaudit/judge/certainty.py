@@ -171,11 +171,12 @@ def _our_bounds(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """
     claim = panel.claim
     shown = panel.under(panel.base)
+    tightened = shown.with_bounds(Limit.tightened)
     kept: list[Limit] = []
     for arm in shown.having(Role.POSITIVE_CONTROL):
-        built = shown.headline(arm)
-        places = out_of_reach(built.with_bounds(Limit.tightened), claim)
-        kept = [built.estimates[place].limit for place in places]
+        estimates = shown.headline(arm).estimates
+        places = out_of_reach(tightened.headline(arm), claim)
+        kept = [estimates[place].limit for place in places]
 
     def tighter(limit: Limit) -> Limit:
         return limit if limit in kept else limit.tightened()

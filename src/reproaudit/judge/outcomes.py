@@ -30,7 +30,7 @@ from reproaudit.formats.verdict import (
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
+from reproaudit.judge.arms import answer_to_check, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs, runs_until_answer
@@ -123,7 +123,7 @@ def _judged(
         ablations=tuple(
             _ablation(base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
         ),
-        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
+        positive_control=shown.headline(built[0]) if built else None,
         alternatives=_alternatives(panel, _own(stated).answer, records, lower),
     )
 
@@ -455,7 +455,7 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     return 2 * known.count(False) <= len(known)
 
 
-def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
+def _ablation(base: ArmAnswer, arm: ArmAnswer) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
     specificity = Specificity.NOT_SPECIFIC
     if 2 * arm.diverged > arm.n:
@@ -466,7 +466,7 @@ def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
         specificity = Specificity.OPEN
     elif _has_under_half(base, arm):
         specificity = Specificity.SMALLER
-    return AblationAnswer(**arm.fields(), specificity=specificity)
+    return AblationAnswer(**dict(arm), specificity=specificity)
 
 
 def _has_under_half(base: Counted, arm: Counted) -> bool:

@@ -20,6 +20,7 @@ from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
+    ArmAnswer,
     ControlAnswer,
     Counted,
     Estimate,
@@ -28,7 +29,7 @@ from reproaudit.formats.verdict import (
     Status,
     Verdict,
 )
-from reproaudit.judge.arms import ArmAtLevel, JudgedArm, ask
+from reproaudit.judge.arms import ArmAtLevel, arm_answer, ask
 from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.judge.decisions import missing_runs
 from reproaudit.records import CellStatus
@@ -143,9 +144,13 @@ class Panel(Bundles):
             self.asked[key] = stated.with_bounds(self.bounds)
         return self.asked[key]
 
-    def headline(self, arm: PlannedArm) -> JudgedArm:
+    def levels(self, arm: PlannedArm) -> list[ArmAtLevel]:
+        """Put the headline to an arm, at each primary coordinate."""
+        return [self.at(arm, level) for level in self.primary]
+
+    def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        return JudgedArm(tuple(self.at(arm, level) for level in self.primary))
+        return arm_answer(self.levels(arm))
 
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
@@ -157,13 +162,12 @@ class Panel(Bundles):
 
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
-        own = self.headline(self.base)
+        own = self.levels(self.base)
         answers = []
-        for control in map(self.headline, self.having(Role.CONTROL)):
-            pairs = zip(own.levels, control.levels, strict=True)
-            verdicts = [self._verdict(*pair) for pair in pairs]
+        for control in map(self.levels, self.having(Role.CONTROL)):
+            verdicts = map(self._verdict, own, control)
             worst = min(verdicts, key=_WORST_FIRST.index)
-            answers.append(ControlAnswer(**control.fields(), verdict=worst))
+            answers.append(ControlAnswer(**dict(arm_answer(control)), verdict=worst))
         return tuple(answers)
 
     def _verdict(self, own: ArmAtLevel, control: ArmAtLevel) -> Verdict:
@@ -193,14 +197,14 @@ class Panel(Bundles):
         self, coordinates: Sequence[Coordinate | None], crashed: Status | None = None
     ) -> ReadingAnswer:
         """What the panel's own reading answers at some coordinates together."""
-        levels = tuple(self.at(self.base, coordinate) for coordinate in coordinates)
+        levels = [self.at(self.base, coordinate) for coordinate in coordinates]
         if crashed is not None:
-            levels = tuple(level.supposing(crashed, (Status.CRASHED,)) for level in levels)
+            levels = [level.supposing(crashed, (Status.CRASHED,)) for level in levels]
         pairs = [self._answer(level) for level in levels]
         answer = _of_levels([answer for answer, _ in pairs])
         bringing = (by for given, by in pairs if given is answer)
         by = next(filter(None, bringing), "")
-        return ReadingAnswer(**JudgedArm(levels).fields(), answer=answer, by=by)
+        return ReadingAnswer(**dict(arm_answer(levels)), answer=answer, by=by)
 
     def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
@@ -286,11 +290,11 @@ class Panel(Bundles):
         paired = known and all(run.seed in seeds for run in own.runs)
         return not paired or _moves(own, other)
 
-    def _every_number(self, arm: PlannedArm) -> JudgedArm:
+    def _every_number(self, arm: PlannedArm) -> ArmAnswer:
         """What an arm's runs say of the headline and of what is also said."""
         support = self.claim.support
         said = [ask(self, support, arm)] if support else []
-        return JudgedArm((*self.headline(arm).levels, *said))
+        return arm_answer([*self.levels(arm), *said])
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer

@@ -24,7 +24,7 @@ from reproaudit.formats.verdict import (
     Status,
     Verdict,
 )
-from reproaudit.judge.arms import JudgedArm, answer_to_check
+from reproaudit.judge.arms import answer_to_check, arm_answer
 from reproaudit.judge.readings import Panel
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
@@ -145,7 +145,7 @@ def _arms(panel: Panel) -> Iterator[ArmAnswer]:
     """The controls, positive controls and arms without a part under a panel's own reading."""
     yield from panel.controls()
     for role in (Role.POSITIVE_CONTROL, Role.ABLATION):
-        yield from (ArmAnswer(**panel.headline(arm).fields()) for arm in panel.having(role))
+        yield from map(panel.headline, panel.having(role))
 
 
 def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
@@ -160,8 +160,8 @@ def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
     headline = claim.headline
     for level in () if claim.grade is None else claim.grade.easiest_first:
         if level not in panel.primary:
-            there = JudgedArm((panel.at(panel.arms[arm.name], level),))
-            yield _Put(headline, ArmAnswer(**there.fields()), beside)
+            there = panel.at(panel.arms[arm.name], level)
+            yield _Put(headline, arm_answer([there]), beside)
 
 
 # --- a row ----------------------------------------------------------------------------------------
