@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Claim
@@ -221,47 +220,26 @@ GRID_MARKS = (
 """What the marks of the grid mean."""
 
 
-class GridRow(NamedTuple):
-    """A value that was tried, and what each claim of the grid answers under it."""
-
-    value: TriedValue
-    cells: list[tuple[str, bool]]
-    """A claim's answer in a mark and a count, empty where it was not judged; whether it changes."""
-
-
-class Grid(NamedTuple):
-    """Choices as rows, claims as columns: those in which something changes."""
-
-    claims: list[ClaimLine]
-    rows: list[GridRow]
-    same: list[TriedValue]
-    """The values under which nothing changes, and those that were not run."""
-
-    @property
-    def alike(self) -> list[tuple[str, list[str]]]:
-        """The same values in words, joined where the same is to be said of them."""
-        said: dict[str, list[str]] = {}
-        for value in self.same:
-            said.setdefault(value.text, []).append(f"{value.words} → {value.value}")
-        return list(said.items())
-
-
-def grid_of(card: Scorecard) -> Grid:
-    """Return the answers of claims under every value that was tried."""
+def claims_changed(card: Scorecard) -> list[ClaimLine]:
+    """Return the claims whose answer some value that was tried changes."""
     changed = {cell.claim for value in card.tried for cell in value.cells if cell.changes}
-    lines = [line for line in card.head.claims if line.claim in changed]
-    rows = [
-        GridRow(value, [_cell(value, line.claim) for line in lines])
-        for value in card.tried
-        if any(cell.changes for cell in value.cells)
-    ]
-    turning = [row.value for row in rows]
-    return Grid(lines, rows, [value for value in card.tried if value not in turning])
+    return [line for line in card.head.claims if line.claim in changed]
 
 
-def _cell(value: TriedValue, claim: str) -> tuple[str, bool]:
-    """Both sides of a claim's answer, as run and with the value; whether it changes."""
-    cell = next((cell for cell in value.cells if cell.claim == claim), None)
+def values_alike(values: Sequence[TriedValue]) -> list[tuple[str, list[str]]]:
+    """Return values in words, joined where the same is to be said of them."""
+    said: dict[str, list[str]] = {}
+    for value in values:
+        said.setdefault(value.text, []).append(f"{value.words} → {value.value}")
+    return list(said.items())
+
+
+def cell_of(value: TriedValue, line: ClaimLine) -> tuple[str, bool]:
+    """Return both sides of a claim's answer, as run and with a value; whether it changes.
+
+    A side is a mark and a count; '' where it was not judged.
+    """
+    cell = next((cell for cell in value.cells if cell.claim == line.claim), None)
     if cell is None:
         return "", False
     own = f"{_MARKS[cell.own_answer]} {cell.own_yes}/{cell.own_n}"
