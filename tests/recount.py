@@ -428,7 +428,7 @@ class Sheet:
         put += [*self._guessed(claim, "quick", self.quick or {}, levels)]
         places: dict[tuple[Any, ...], int] = {}
         for there, arm, at in put:
-            answer = arm_answer([there.at(arm, at)])
+            answer = arm_answer([there.at(arm, at)], ArmAnswer)
             for key, estimate in _conditions(claim.headline, answer):
                 place = places.setdefault((0, *key), len(places))
                 yield self._tally(claim, place, arm, at, answer, estimate, "decides")

@@ -21,7 +21,7 @@ from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.parts import cell_of, claims_changed, parts
+from reproaudit.report.parts import claims_changed, parts, tried_words
 from reproaudit.report.register import entry
 from reproaudit.report.rows import row_words
 from reproaudit.report.terminal import detail_lines, judged_lines, report_lines, run_lines
@@ -254,7 +254,7 @@ def test_a_grid_has_choices_as_rows_and_claims_that_change_as_columns() -> None:
     assert line.name == "guessed"
     (value,) = (value for value in card.tried if value.changes)
     assert (value.words, value.value) == ("level", "0.3")
-    assert cell_of(value, line) == ("✓ 6/6 → ✗ 0/5", True)
+    assert tried_words(value, line) == ("✓ 6/6 → ✗ 0/5", True)
     assert [same.value for same in card.tried if not same.changes] == ["0.04"]
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from reproaudit.audit.arms import PlannedArm, Role
 from reproaudit.checks import Condition, Kind, Limit, Void
@@ -27,6 +27,8 @@ from reproaudit.judge.decisions import (
 )
 from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
+
+_Arm = TypeVar("_Arm", bound=ArmAnswer)
 
 _ENDS = {Status.YES: -math.inf, Status.NO: math.inf}
 """Where a run that is taken to say yes or no stands in a comparison of groups."""
@@ -203,14 +205,20 @@ class ArmAtLevel(Counted):
         return replace(self, supposed={**self.supposed, **places})
 
 
-def arm_answer(levels: Sequence[ArmAtLevel]) -> ArmAnswer:
-    """Publish an arm at all coordinates that decide: a run says the worst that it says at each."""
+def arm_answer(levels: Sequence[ArmAtLevel], kind: type[_Arm], **more: Any) -> _Arm:
+    """Publish an arm at all coordinates that decide: a run says the worst that it says at each.
+
+    Args:
+        levels: the arm at each coordinate.
+        kind: what is published.
+        more: the fields that this has beyond those of any arm.
+    """
     order = (Status.CRASHED, Status.NO, Status.VOID, Status.YES)
     first = levels[0]
     arm = first.arm
     bundles = first.bundles
     judged = arm.role in (Role.OWN, Role.READING)
-    return ArmAnswer(
+    return kind(
         name=arm.name,
         role=arm.role,
         varied=varied_of(arm),
@@ -228,6 +236,7 @@ def arm_answer(levels: Sequence[ArmAtLevel]) -> ArmAnswer:
         stands_alone=first.stands_alone,
         left_over=bundles.left_over(arm, first.checks) if judged else {},
         trained=bundles.trained(arm),
+        **more,
     )
 
 
@@ -253,7 +262,7 @@ def ask(
 
 def answer_to_check(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
     """Publish what an arm's runs say of one check."""
-    return arm_answer([ask(bundles, (check,), arm)])
+    return arm_answer([ask(bundles, (check,), arm)], ArmAnswer)
 
 
 def _with_settled_ends(checks: Sequence[Kind], runs: Mapping[int, Said]) -> dict[int, Said]:

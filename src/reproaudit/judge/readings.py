@@ -150,7 +150,7 @@ class Panel(Bundles):
 
     def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        return arm_answer(self.levels(arm))
+        return arm_answer(self.levels(arm), ArmAnswer)
 
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
@@ -167,7 +167,7 @@ class Panel(Bundles):
         for control in map(self.levels, self.having(Role.CONTROL)):
             verdicts = map(self._verdict, own, control)
             worst = min(verdicts, key=_WORST_FIRST.index)
-            answers.append(ControlAnswer(**dict(arm_answer(control)), verdict=worst))
+            answers.append(arm_answer(control, ControlAnswer, verdict=worst))
         return tuple(answers)
 
     def _verdict(self, own: ArmAtLevel, control: ArmAtLevel) -> Verdict:
@@ -204,7 +204,7 @@ class Panel(Bundles):
         answer = _of_levels([answer for answer, _ in pairs])
         bringing = (by for given, by in pairs if given is answer)
         by = next(filter(None, bringing), "")
-        return ReadingAnswer(**dict(arm_answer(levels)), answer=answer, by=by)
+        return arm_answer(levels, ReadingAnswer, answer=answer, by=by)
 
     def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
@@ -294,7 +294,7 @@ class Panel(Bundles):
         """What an arm's runs say of the headline and of what is also said."""
         support = self.claim.support
         said = [ask(self, support, arm)] if support else []
-        return arm_answer([*self.levels(arm), *said])
+        return arm_answer([*self.levels(arm), *said], ArmAnswer)
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer

@@ -206,7 +206,7 @@ def _at_levels(claim: ClaimText, panel: Panel, arm: ArmAnswer, beside: str) -> I
     for level in () if grade is None else grade.easiest_first:
         if level not in panel.primary:
             there = panel.at(panel.arms[arm.name], level)
-            yield _Put(claim, headline, arm_answer([there]), beside)
+            yield _Put(claim, headline, arm_answer([there], ArmAnswer), beside)
 
 
 # --- a row ----------------------------------------------------------------------------------------
