@@ -30,7 +30,7 @@ from reproaudit.formats.verdict import (
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import answer_to_check, ask, varied_of
+from reproaudit.judge.arms import ArmAtLevel, answer_to_check, arm_answer, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs, runs_until_answer
@@ -120,9 +120,7 @@ def _judged(
         readings=tuple(readings),
         left_out=tuple(filter(None, map(varied_of, left_out))),
         controls=controls,
-        ablations=tuple(
-            _ablation(base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
-        ),
+        ablations=tuple(_ablation(base, shown.levels(arm)) for arm in shown.having(Role.ABLATION)),
         positive_control=shown.headline(built[0]) if built else None,
         alternatives=_alternatives(panel, _own(stated).answer, records, lower),
     )
@@ -455,9 +453,10 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     return 2 * known.count(False) <= len(known)
 
 
-def _ablation(base: ArmAnswer, arm: ArmAnswer) -> AblationAnswer:
+def _ablation(base: ArmAnswer, levels: Sequence[ArmAtLevel]) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
-    specificity = Specificity.NOT_SPECIFIC
+    arm = arm_answer(levels, AblationAnswer, specificity=Specificity.NOT_SPECIFIC)
+    specificity = arm.specificity
     if 2 * arm.diverged > arm.n:
         specificity = Specificity.DIVERGES
     elif arm.decision is Decision.MISSED or rarer(arm, base):
@@ -466,7 +465,7 @@ def _ablation(base: ArmAnswer, arm: ArmAnswer) -> AblationAnswer:
         specificity = Specificity.OPEN
     elif _has_under_half(base, arm):
         specificity = Specificity.SMALLER
-    return AblationAnswer(**dict(arm), specificity=specificity)
+    return arm.model_copy(update={"specificity": specificity})
 
 
 def _has_under_half(base: Counted, arm: Counted) -> bool:

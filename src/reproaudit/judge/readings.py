@@ -200,11 +200,15 @@ class Panel(Bundles):
         levels = [self.at(self.base, coordinate) for coordinate in coordinates]
         if crashed is not None:
             levels = [level.supposing(crashed, (Status.CRASHED,)) for level in levels]
+        answer, by = self._answer_of(levels)
+        return arm_answer(levels, ReadingAnswer, answer=answer, by=by)
+
+    def _answer_of(self, levels: Sequence[ArmAtLevel]) -> tuple[Answer, str]:
+        """The answer at some coordinates together, and the arm that brings it about."""
         pairs = [self._answer(level) for level in levels]
         answer = _of_levels([answer for answer, _ in pairs])
         bringing = (by for given, by in pairs if given is answer)
-        by = next(filter(None, bringing), "")
-        return arm_answer(levels, ReadingAnswer, answer=answer, by=by)
+        return answer, next(filter(None, bringing), "")
 
     def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
@@ -312,21 +316,26 @@ class Panel(Bundles):
         for arm in arms:
             if arm.varied is None:
                 continue
-            reading = panel.reading(arm)
-            fields = dict(reading)
-            if reading.answer is not Answer.RULED_OUT and _too_early(own, reading):
-                fields |= {"answer": Answer.UNFINISHED, "by": ""}
+            there = panel.under(arm)
+            levels = there.levels(arm)
+            answer, by = there._answer_of(levels)
+            if answer is not Answer.RULED_OUT and _too_early(own.trained, panel.trained(arm)):
+                answer = Answer.UNFINISHED
+                by = ""
             name, value = arm.varied
             answers.append(
-                AlternativeAnswer(
-                    **fields,
+                arm_answer(
+                    levels,
+                    AlternativeAnswer,
+                    answer=answer,
+                    by=by,
                     tier=tier,
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
                     own_yes=own.yes,
                     own_n=own.valid,
                     own_typical=tuple(estimate.median for estimate in own.estimates),
-                    moves=_moves(own, reading),
+                    moves=any(map(_moves, panel.levels(panel.base), levels)),
                 )
             )
         return answers
@@ -462,9 +471,9 @@ def _of_levels(answers: Sequence[Answer]) -> Answer:
     return Answer.MIXED if {Answer.YES, Answer.NO} <= kinds else Answer.OPEN
 
 
-def _too_early(own: ReadingAnswer, arm: ReadingAnswer) -> bool:
-    """Whether training has not come half as far as that of the claim's own runs."""
-    if own.trained is None or arm.trained is None or min(*own.trained, *arm.trained) <= 0:
+def _too_early(own: tuple[float, float] | None, arm: tuple[float, float] | None) -> bool:
+    """Whether training has not come half as far as the claim's own, by the loss at both ends."""
+    if own is None or arm is None or min(*own, *arm) <= 0:
         return False
-    fall, theirs = (math.log(start / end) for start, end in (own.trained, arm.trained))
+    fall, theirs = (math.log(start / end) for start, end in (own, arm))
     return fall > 0 and theirs < FAR_ENOUGH * fall
