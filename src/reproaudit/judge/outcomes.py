@@ -455,8 +455,8 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
 
 def _ablation(base: ArmAnswer, levels: Sequence[ArmAtLevel]) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
-    arm = arm_answer(levels, AblationAnswer, specificity=Specificity.NOT_SPECIFIC)
-    specificity = arm.specificity
+    arm = arm_answer(levels, ArmAnswer)
+    specificity = Specificity.NOT_SPECIFIC
     if 2 * arm.diverged > arm.n:
         specificity = Specificity.DIVERGES
     elif arm.decision is Decision.MISSED or rarer(arm, base):
@@ -465,7 +465,7 @@ def _ablation(base: ArmAnswer, levels: Sequence[ArmAtLevel]) -> AblationAnswer:
         specificity = Specificity.OPEN
     elif _has_under_half(base, arm):
         specificity = Specificity.SMALLER
-    return arm.model_copy(update={"specificity": specificity})
+    return arm_answer(levels, AblationAnswer, specificity=specificity)
 
 
 def _has_under_half(base: Counted, arm: Counted) -> bool:
