@@ -35,7 +35,7 @@ from reproaudit.formats.verdict import (
     Verdict,
 )
 from reproaudit.judge import Records
-from reproaudit.judge.arms import JudgedArm, answer_to_check
+from reproaudit.judge.arms import answer_to_check, arm_answer
 from reproaudit.judge.readings import Panel
 
 OWN_ROLES = (Role.OWN, Role.READING)
@@ -311,7 +311,7 @@ class Sheet:
     reviews: Reviews = field(default_factory=Reviews)
     earlier: int = 0
     tier: Any = "paper"
-    _asked: dict[tuple[str, str], JudgedArm] = field(default_factory=dict)
+    _asked: dict[tuple[str, str], ArmAnswer] = field(default_factory=dict)
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -398,7 +398,7 @@ class Sheet:
         values = [[v for v in estimate.values if v is not None] for estimate in estimates]
         return [median(numbers) for numbers in values if numbers]
 
-    def _own_arm(self, name: str, tier: Any) -> JudgedArm:
+    def _own_arm(self, name: str, tier: Any) -> ArmAnswer:
         """A claim's own runs of a tier."""
         if (name, tier) not in self._asked:
             records = self.records if tier == self.tier else self.quick or {}
@@ -413,7 +413,7 @@ class Sheet:
 
     def _tallies(self, claim: Claim) -> Iterator[Tally]:
         panel = Panel.of(self.audit, claim, self.tier, self.records)
-        stated = [arm for arm in panel.bundles.arms.values() if arm.role in OWN_ROLES]
+        stated = [arm for arm in panel.arms.values() if arm.role in OWN_ROLES]
         grade = claim.grade
         levels = (None,) if grade is None else grade.easiest_first
         put: list[tuple[Panel, PlannedArm, Any]] = []
@@ -422,13 +422,13 @@ class Sheet:
             put += [(there, reading, at) for at in levels]
         for reading in stated:
             there = panel.under(reading)
-            others = [arm for arm in there.bundles.arms.values() if arm.role not in OWN_ROLES]
+            others = [arm for arm in there.arms.values() if arm.role not in OWN_ROLES]
             put += [(there, arm, at) for arm in others for at in levels]
         put += [*self._guessed(claim, self.tier, self.records, levels)]
         put += [*self._guessed(claim, "quick", self.quick or {}, levels)]
         places: dict[tuple[Any, ...], int] = {}
         for there, arm, at in put:
-            answer = ArmAnswer(**JudgedArm((there.at(arm, at),)).fields())
+            answer = arm_answer([there.at(arm, at)], ArmAnswer)
             for key, estimate in _conditions(claim.headline, answer):
                 place = places.setdefault((0, *key), len(places))
                 yield self._tally(claim, place, arm, at, answer, estimate, "decides")
@@ -436,7 +436,7 @@ class Sheet:
         for group, check in enumerate((*claim.support, *claim.notes), 1):
             role = "further" if group <= len(claim.support) else "stricter"
             for there, arm, _ in own:
-                answer = answer_to_check(there.bundles, check, arm)
+                answer = answer_to_check(there, check, arm)
                 for key, estimate in _conditions([check], answer):
                     place = places.setdefault((group, *key), len(places))
                     yield self._tally(claim, place, arm, None, answer, estimate, role)
@@ -446,7 +446,7 @@ class Sheet:
     ) -> Iterator[tuple[Panel, PlannedArm, Any]]:
         panel = Panel.of(self.audit, claim, tier, records)
         for arm in alternatives_of(self.audit, claim):
-            if panel.bundles.recorded(arm):
+            if panel.recorded(arm):
                 yield from ((panel.under(arm), arm, at) for at in levels)
 
     def _tally(

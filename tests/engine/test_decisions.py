@@ -560,7 +560,7 @@ def test_a_void_run_stays_void_under_another_bound() -> None:
     assert (answer.base.void, answer.base.yes, answer.base.decision) == (5, 0, MISSED)
     assert (answer.outcome, answer.base.answer) == (Outcome.UNDECIDED, Answer.NEAR)
     panel = Panel.of(audit, audit.claims[0], "paper", index_records(records_of(audit, runs)))
-    assert panel.headline(panel.base).with_bounds(Limit.relaxed).void == 5
+    assert panel.with_bounds(Limit.relaxed).headline(panel.base).void == 5
 
 
 def test_a_void_run_has_no_place_among_groups() -> None:

@@ -21,7 +21,7 @@ from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.parts import grid_of, parts
+from reproaudit.report.parts import claims_changed, parts, tried_words
 from reproaudit.report.register import entry
 from reproaudit.report.rows import row_words
 from reproaudit.report.terminal import detail_lines, judged_lines, report_lines, run_lines
@@ -249,11 +249,13 @@ def test_verbose_has_every_row_with_what_it_decides() -> None:
 
 
 def test_a_grid_has_choices_as_rows_and_claims_that_change_as_columns() -> None:
-    grid = grid_of(make_scorecard())
-    assert [line.name for line in grid.claims] == ["guessed"]
-    ((value, cells),) = grid.rows
-    assert (value.words, value.value, cells) == ("level", "0.3", [("✓ 6/6 → ✗ 0/5", True)])
-    assert [same.value for same in grid.same] == ["0.04"]
+    card = make_scorecard()
+    (line,) = claims_changed(card)
+    assert line.name == "guessed"
+    (value,) = (value for value in card.tried if value.changes)
+    assert (value.words, value.value) == ("level", "0.3")
+    assert tried_words(value, line) == ("✓ 6/6 → ✗ 0/5", True)
+    assert [same.value for same in card.tried if not same.changes] == ["0.04"]
 
 
 def test_a_question_of_ours_stands_apart_and_is_in_no_count(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""From a YAML file to plain data, with a place for every value.
+"""From a YAML file to data, with a place for every value.
 
 PyYAML parses the text into events, and the data is built from them here rather than by PyYAML: an
 audit takes less than YAML gives (no anchors, aliases, merge keys, tags, second documents or equal
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from yaml import events
 from yaml.resolver import Resolver
 
 from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
+from reproaudit.audit.nodes import Node
 from reproaudit.cell import Scalar
 from reproaudit.files import UnfitFileError, read_regular
 
@@ -76,13 +77,20 @@ class Document:
     """What a YAML file holds, and where.
 
     Attributes:
-        marks: where each value begins, by its place in the data.
+        node: the data, each value with the place in the file that it comes from.
+        marks: where each value begins, by its place in the file; a list or a mapping with its name.
         names: where the name of each value in a mapping begins.
+        is_expanded: whether the data are what those of the file stand for.
     """
 
-    data: Any = None
-    marks: dict[Loc, Any] = field(default_factory=dict)
-    names: dict[Loc, Any] = field(default_factory=dict)
+    node: Node
+    marks: dict[Loc, Any]
+    names: dict[Loc, Any]
+    is_expanded: bool = False
+
+    def __post_init__(self) -> None:
+        self._places: dict[Loc, Loc] = {}
+        self.data = self.node.plain(self._places)
 
     def place(self, loc: Loc, *, at_key: bool = False) -> Place:
         """Return the line and column of a value.
@@ -90,28 +98,30 @@ class Document:
         A scalar's place is its value, that of a list or mapping the name that holds it. What is not
         written in the file (a default) has the place of the nearest value above it.
         """
-        here = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.marks)
-        value = self.data
-        for step in here:
-            value = value[step]
-        by_name = isinstance(value, dict | list) or (at_key and here == loc)
-        return _place(self.names.get(here, self.marks[here]) if by_name else self.marks[here])
+        written = self.written_at(loc)
+        here = next(written[:n] for n in range(len(written), -1, -1) if written[:n] in self.marks)
+        by_name = at_key and here == written and here in self.names
+        return _place(self.names[here] if by_name else self.marks[here])
 
     def written_at(self, loc: Loc) -> Loc:
-        """Return the place in the file that a place in the data comes from: the same."""
-        return loc
+        """Return the place in the file that a place in the data comes from."""
+        if not self.is_expanded:
+            return loc
+        above = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self._places)
+        return self._places[above]
 
-    def above(self, faulty: Collection[Loc]) -> Collection[Loc]:  # noqa: ARG002
-        """Return the places at which what is wrong follows from faults below them: here none."""
-        return ()
+    def above(self, faulty: Collection[Loc]) -> Collection[Loc]:
+        """Return the places at which what is wrong follows from faults below them.
 
-    def sound(self, faulty: Collection[Loc]) -> Document | None:  # noqa: ARG002
-        """Return the document without the entries at fault; None if that cannot be told."""
-        return None
+        Only of what the file stands for, where these are at a fault or above one.
+        """
+        if not self.is_expanded:
+            return ()
+        return {loc[:depth] for loc in faulty for depth in range(len(loc) + 1)}
 
-    def worded(self, message: str, remedy: str, rule: str) -> tuple[str, str]:  # noqa: ARG002
-        """Return a fault's message and remedy in the words of the file's form: the same."""
-        return message, remedy
+    def holding(self, node: Node) -> Document:
+        """Return other data that those of the file stand for."""
+        return Document(node, self.marks, self.names, is_expanded=True)
 
 
 def read_yaml(text: str, faults: Faults) -> Document | None:
@@ -151,11 +161,13 @@ class _Reader:
         # libyaml, where PyYAML has it, is several times faster; both parsers are lazy
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
         self._next = loader.get_event
-        self._document = Document()
+        self._marks: dict[Loc, Any] = {}
+        self._names: dict[Loc, Any] = {}
         self._faults = faults
         self._values = 0
 
     def read(self) -> Document:
+        node = Node(None, ())
         documents = 0
         while (event := self._next()) is not None:
             if isinstance(event, events.DocumentStartEvent):
@@ -163,36 +175,38 @@ class _Reader:
                 if documents > 1:
                     self._tell(event, (), "RA004", "found a second YAML document; expected one")
                     raise _Stop
-                self._document.data = self._value(self._next(), (), 0)
-        return self._document
+                node = self._value(self._next(), (), 0)
+        return Document(node, self._marks, self._names)
 
     def _tell(self, event: Any, loc: Loc, rule: str, message: str) -> None:
         self._faults.add(_place(event.start_mark), loc, rule, message)
 
-    def _value(self, event: Any, loc: Loc, depth: int) -> Any:
+    def _value(self, event: Any, loc: Loc, depth: int) -> Node:
         """Return the value that begins with an event, and all below it."""
         self._values += 1
         if self._values > MAX_VALUES or depth > MAX_DEPTH:
             deep = f"{MAX_DEPTH} levels" if depth > MAX_DEPTH else f"{MAX_VALUES} values"
             self._tell(event, loc, "RA016", f"found more than {deep}; expected far fewer")
             raise _Stop
-        self._document.marks.setdefault(loc, event.start_mark)
+        is_collection = isinstance(event, events.CollectionStartEvent)
+        mark = self._names.get(loc, event.start_mark) if is_collection else event.start_mark
+        self._marks.setdefault(loc, mark)
         self._hides(event, loc)
         if isinstance(event, events.AliasEvent):
-            return None
+            return Node(None, loc)
         if isinstance(event, events.MappingStartEvent):
-            return self._mapping(loc, depth + 1)
+            return Node(self._mapping(loc, depth + 1), loc)
         if isinstance(event, events.ScalarEvent):
             if event.style:
-                return event.value
+                return Node(event.value, loc)
             value, doubt = read_plain(event.value)
             if doubt:
                 self._tell(event, loc, "RA227", doubt)
-            return value
-        data: list[Any] = []
+            return Node(value, loc)
+        data: list[Node] = []
         while not isinstance(event := self._next(), events.SequenceEndEvent):
             data.append(self._value(event, (*loc, len(data)), depth + 1))
-        return data
+        return Node(data, loc)
 
     def _hides(self, event: Any, loc: Loc) -> bool:
         """Report and return whether something hides the meaning of a value or a name."""
@@ -209,9 +223,9 @@ class _Reader:
             self._tell(event, loc, rule, message)
         return bool(messages)
 
-    def _mapping(self, loc: Loc, depth: int) -> dict[str, Any]:
-        data: dict[str, Any] = {}
-        names = self._document.names
+    def _mapping(self, loc: Loc, depth: int) -> dict[str, Node]:
+        data: dict[str, Node] = {}
+        names = self._names
         while not isinstance(event := self._next(), events.MappingEndEvent):
             name = self._name(event, loc, depth)
             if name is None:

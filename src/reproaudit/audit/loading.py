@@ -2,7 +2,7 @@
 
 There are three steps:
 
-1. `reproaudit.audit.document` reads the text into plain data that knows the place of each value.
+1. `reproaudit.audit.document` reads the text into data that knows the place of each value.
 2. The models of `reproaudit.audit.model` validate the data; what they refuse is put into plain
    words here.
 3. Once the models accept, `reproaudit.audit.rules` checks what spans several nodes.
@@ -142,7 +142,7 @@ def read_as(
     if rules is not None:
         if read is not None and not faults.refuse:
             _take(rules(read), document, faults)
-        elif (sound := document.sound(faults.locs)) is not None:
+        elif (sound := _sound_part(document, faults)) is not None:
             judged, _ = _validate(model, sound.data)
             broken = rules(judged) if judged is not None else ()
             of_parts = (violation for violation in broken if violation.rule not in OF_THE_WHOLE)
@@ -159,14 +159,23 @@ def _expanded(document: Document, faults: Faults) -> Document:
     from reproaudit.audit.short.forms import ShortAudit
     from reproaudit.audit.short.refusals import in_short, is_missed
 
-    long = expanded(document)
+    long, found, unused = expanded(document)
     _, refusals = _validate(ShortAudit, document.data)
     _take_new(in_short(refusals, document), document, faults)
     above = long.above(faults.locs)
-    _take_new((one for one in long.found if not is_missed(one, above)), document, faults)
+    _take_new((one for one in found if not is_missed(one, above)), document, faults)
     if not faults.refuse:
-        _take(long.unused, document, faults)
+        _take(unused, document, faults)
     return long
+
+
+def _sound_part(document: Document, faults: Faults) -> Document | None:
+    """Return a document without the entries at fault; None if that cannot be told."""
+    if not document.is_expanded:
+        return None
+    from reproaudit.audit.short.expansion import sound_part
+
+    return sound_part(document, faults.locs)
 
 
 def _take_new(violations: Iterable[Violation], document: Document, faults: Faults) -> None:
@@ -191,7 +200,11 @@ def _take(violations: Iterable[Violation], document: Document, faults: Faults) -
         hint = did_you_mean(about, known) if about and known else ""
         place = document.place(loc, at_key=about in loc[-1:])
         line = f" (see line {document.place(beside).line})" if beside else ""
-        words = document.worded(f"{message}{line}", remedy or hint, rule)
+        words = (f"{message}{line}", remedy or hint)
+        if document.is_expanded:
+            from reproaudit.audit.short.refusals import short_words
+
+            words = short_words(*words, rule)
         faults.add(place, document.written_at(loc), rule, *words)
 
 

@@ -429,6 +429,11 @@ class TriedValue(StrictModel):
     text: str
     """What becomes of them, in words."""
 
+    @property
+    def changes(self) -> bool:
+        """Whether it changes the answer of any claim."""
+        return any(cell.changes for cell in self.cells)
+
 
 class HeadQuestion(StrictModel):
     """A question to the authors."""

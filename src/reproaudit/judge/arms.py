@@ -2,7 +2,7 @@
 
 What an arm answers follows from what its runs say, the bounds, and what void and crashed runs are
 taken to say. Asking again, with another bound or other such runs, makes another working form;
-`JudgedArm.fields` publishes the result.
+`arm_answer` publishes the result.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from reproaudit.audit.arms import PlannedArm, Role
 from reproaudit.checks import Condition, Kind, Limit, Void
@@ -28,68 +28,65 @@ from reproaudit.judge.decisions import (
 from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
 
+_Arm = TypeVar("_Arm", bound=ArmAnswer)
+
 _ENDS = {Status.YES: -math.inf, Status.NO: math.inf}
 """Where a run that is taken to say yes or no stands in a comparison of groups."""
 
 
-@dataclass(frozen=True)
-class ArmCondition:
-    """One condition of a check over the runs of an arm.
+def _estimate(
+    checks: Sequence[Kind],
+    runs: Sequence[Condition | None],
+    limit: Limit,
+    ends: Mapping[int, float],
+) -> Estimate:
+    """Publish one condition over the runs of an arm.
 
-    Attributes:
-        check: the check.
+    Args:
+        checks: those that were put to the runs.
         runs: the condition of each run; None of a run that was not held against the bounds.
         limit: the bound that is asked for, not always the one that the runs' conditions have.
+        ends: as in `decide_groups`.
     """
+    shared = next(condition for condition in runs if condition is not None)
+    check = checks[shared.check]
+    values = tuple(None if run is None else run.value for run in runs)
+    other = None if limit == shared.limit else limit
+    holds = tuple(_held(run, other) for run in runs)
+    censored = tuple(None if run is None else run.censored for run in runs)
+    known = [value for value in values if value is not None]
+    decided: dict[str, Any] = {}
+    if shared.groups is not None:
+        own = tuple(map(_compared, runs))
+        others = tuple(map(_finite, shared.groups[1]))
+        decision = decide_groups(own, others, ends)
+        decided = {"groups": (own, others), "decision": decision}
+    elif check.by_mean and len(known) == len(values) and not any(censored):
+        by_mean = decide_by_mean(known, holds, limit, bool(check.log))
+        decided = {name: value for name, value in by_mean._asdict().items() if value}
+    return Estimate(
+        check=shared.check,
+        name=shared.name,
+        measurement=shared.noun,
+        unit=shared.unit,
+        contrast=shared.contrast,
+        limit=limit,
+        values=values,
+        holds=holds,
+        censored=censored if any(censored) else (),
+        by_mean=check.by_mean,
+        log=bool(check.log),
+        **decided,
+    )
 
-    check: Kind
-    runs: tuple[Condition | None, ...]
-    limit: Limit
 
-    @property
-    def shared(self) -> Condition:
-        """The first run's condition, for what is the same in all runs."""
-        return next(condition for condition in self.runs if condition is not None)
-
-    def estimate(self, ends: Mapping[int, float]) -> Estimate:
-        """Publish the condition; `ends` are as in `decide_groups`."""
-        shared = self.shared
-        values = tuple(None if run is None else run.value for run in self.runs)
-        holds = tuple(map(self._held, self.runs))
-        censored = tuple(None if run is None else run.censored for run in self.runs)
-        known = [value for value in values if value is not None]
-        decided: dict[str, Any] = {}
-        if shared.groups is not None:
-            own = tuple(map(_compared, self.runs))
-            others = tuple(map(_finite, shared.groups[1]))
-            decision = decide_groups(own, others, ends)
-            decided = {"groups": (own, others), "decision": decision}
-        elif self.check.by_mean and len(known) == len(values) and not any(censored):
-            by_mean = decide_by_mean(known, holds, self.limit, bool(self.check.log))
-            decided = {name: value for name, value in by_mean._asdict().items() if value}
-        return Estimate(
-            check=shared.check,
-            name=shared.name,
-            measurement=shared.noun,
-            unit=shared.unit,
-            contrast=shared.contrast,
-            limit=self.limit,
-            values=values,
-            holds=holds,
-            censored=censored if any(censored) else (),
-            by_mean=self.check.by_mean,
-            log=bool(self.check.log),
-            **decided,
-        )
-
-    def _held(self, condition: Condition | None) -> bool | None:
-        """Whether a run meets the bound; a run without a number says of any bound what it said."""
-        met = None if condition is None else condition.met
-        if condition is None or met is None or condition.value is None:
-            return met
-        if self.limit == self.shared.limit:
-            return met
-        return self.limit.held(condition.value, condition.censored)
+def _held(condition: Condition | None, limit: Limit | None) -> bool | None:
+    """Whether a run meets another bound; a run without a number says of any what it said."""
+    if condition is None:
+        return None
+    if limit is None or condition.met is None or condition.value is None:
+        return condition.met
+    return limit.held(condition.value, condition.censored)
 
 
 def _compared(condition: Condition | None) -> float | None:
@@ -113,7 +110,7 @@ class ArmAtLevel(Counted):
         arm: the arm.
         at: the coordinate.
         asked: what each run says, by seed.
-        conditions: the conditions, over the runs; none where no run was held against the bounds.
+        limits: the bound of each condition; none where no run was held against the bounds.
         supposed: what void or crashed runs are taken to say, by the place of the run.
     """
 
@@ -122,7 +119,7 @@ class ArmAtLevel(Counted):
     arm: PlannedArm
     at: Coordinate | None
     asked: Mapping[int, Said]
-    conditions: tuple[ArmCondition, ...]
+    limits: tuple[Limit, ...]
     supposed: Mapping[int, Status] = field(default_factory=dict)
 
     @cached_property
@@ -132,7 +129,11 @@ class ArmAtLevel(Counted):
         for place, said in enumerate(self.asked.values()):
             if isinstance(said, RunAnswer) and said.diverged:
                 ends[place] = math.inf
-        return tuple(condition.estimate(ends) for condition in self.conditions)
+        every = [() if isinstance(said, RunAnswer) else said for said in self.asked.values()]
+        return tuple(
+            _estimate(self.checks, [said[place] if said else None for said in every], limit, ends)
+            for place, limit in enumerate(self.limits)
+        )
 
     @cached_property
     def runs(self) -> tuple[RunAnswer, ...]:
@@ -194,8 +195,7 @@ class ArmAtLevel(Counted):
 
     def with_bounds(self, change: Callable[[Limit], Limit]) -> ArmAtLevel:
         """Return the arm with other bounds, such as `Limit.relaxed`; a void run stays void."""
-        moved = (replace(condition, limit=change(condition.limit)) for condition in self.conditions)
-        return replace(self, conditions=tuple(moved))
+        return replace(self, limits=tuple(map(change, self.limits)))
 
     def supposing(
         self, status: Status, unknown: Container[Status] = (Status.VOID, Status.CRASHED)
@@ -205,63 +205,39 @@ class ArmAtLevel(Counted):
         return replace(self, supposed={**self.supposed, **places})
 
 
-@dataclass(frozen=True)
-class JudgedArm(Counted):
-    """An arm at all coordinates that decide: a run says yes if it does at each of them."""
+def arm_answer(levels: Sequence[ArmAtLevel], kind: type[_Arm], **more: Any) -> _Arm:
+    """Publish an arm at all coordinates that decide: a run says the worst that it says at each.
 
-    levels: tuple[ArmAtLevel, ...]
-
-    @cached_property
-    def runs(self) -> tuple[RunAnswer, ...]:
-        """Every run, by seed, with the worst that it says."""
-        order = (Status.CRASHED, Status.NO, Status.VOID, Status.YES)
-        return tuple(
+    Args:
+        levels: the arm at each coordinate.
+        kind: what is published.
+        more: the fields that this has beyond those of any arm.
+    """
+    order = (Status.CRASHED, Status.NO, Status.VOID, Status.YES)
+    first = levels[0]
+    arm = first.arm
+    bundles = first.bundles
+    judged = arm.role in (Role.OWN, Role.READING)
+    return kind(
+        name=arm.name,
+        role=arm.role,
+        varied=varied_of(arm),
+        at=first.at if len(levels) == 1 else None,
+        decision=all_of(level.decision for level in levels),
+        relaxed=all_of(level.relaxed for level in levels),
+        runs=tuple(
             min(same, key=lambda run: order.index(run.status))
-            for same in zip(*(level.runs for level in self.levels), strict=True)
-        )
-
-    @property
-    def estimates(self) -> tuple[Estimate, ...]:
-        """The conditions at each coordinate, published."""
-        return tuple(estimate for level in self.levels for estimate in level.estimates)
-
-    @property
-    def decision(self) -> Decision:
-        """The decision of all runs together."""
-        return all_of(level.decision for level in self.levels)
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether the one run stands for all."""
-        return self.levels[0].stands_alone
-
-    def with_bounds(self, change: Callable[[Limit], Limit]) -> JudgedArm:
-        """Return the arm with other bounds; as `ArmAtLevel.with_bounds`."""
-        return JudgedArm(tuple(level.with_bounds(change) for level in self.levels))
-
-    def fields(self) -> dict[str, Any]:
-        """Return what is published of the arm, the fields of an `ArmAnswer`."""
-        first = self.levels[0]
-        arm = first.arm
-        bundles = first.bundles
-        judged = arm.role in (Role.OWN, Role.READING)
-        left_over = bundles.left_over(arm, first.checks) if judged else {}
-        return {
-            "name": arm.name,
-            "role": arm.role,
-            "varied": varied_of(arm),
-            "at": first.at if len(self.levels) == 1 else None,
-            "decision": self.decision,
-            "relaxed": all_of(level.relaxed for level in self.levels),
-            "runs": self.runs,
-            "estimates": self.estimates,
-            "unfinished": any(level.unfinished for level in self.levels),
-            "equal": all(level.equal for level in self.levels),
-            "copies": bundles.recorded(arm).copies,
-            "stands_alone": self.stands_alone,
-            "left_over": left_over,
-            "trained": bundles.trained(arm),
-        }
+            for same in zip(*(level.runs for level in levels), strict=True)
+        ),
+        estimates=tuple(estimate for level in levels for estimate in level.estimates),
+        unfinished=any(level.unfinished for level in levels),
+        equal=all(level.equal for level in levels),
+        copies=bundles.recorded(arm).copies,
+        stands_alone=first.stands_alone,
+        left_over=bundles.left_over(arm, first.checks) if judged else {},
+        trained=bundles.trained(arm),
+        **more,
+    )
 
 
 def varied_of(arm: PlannedArm) -> Varied | None:
@@ -279,21 +255,14 @@ def ask(
 ) -> ArmAtLevel:
     """Put checks that must all be met to an arm's runs, at a graded coordinate."""
     runs = _with_settled_ends(checks, ask_runs(checks, bundles, arm, bundles.place(at)))
-    said = [() if isinstance(of_run, RunAnswer) else of_run for of_run in runs.values()]
-    conditions = tuple(
-        ArmCondition(
-            checks[shared.check],
-            tuple(of_run[place] if of_run else None for of_run in said),
-            shared.limit,
-        )
-        for place, shared in enumerate(next(filter(None, said), ()))
-    )
-    return ArmAtLevel(bundles, checks, arm, at, runs, conditions)
+    said = (of_run for of_run in runs.values() if not isinstance(of_run, RunAnswer))
+    limits = tuple(condition.limit for condition in next(filter(None, said), ()))
+    return ArmAtLevel(bundles, checks, arm, at, runs, limits)
 
 
 def answer_to_check(bundles: Bundles, check: Kind, arm: PlannedArm) -> ArmAnswer:
     """Publish what an arm's runs say of one check."""
-    return ArmAnswer(**JudgedArm((ask(bundles, (check,), arm),)).fields())
+    return arm_answer([ask(bundles, (check,), arm)], ArmAnswer)
 
 
 def _with_settled_ends(checks: Sequence[Kind], runs: Mapping[int, Said]) -> dict[int, Said]:
@@ -305,7 +274,7 @@ def _with_settled_ends(checks: Sequence[Kind], runs: Mapping[int, Said]) -> dict
     unsettled = {
         place
         for place, conditions in enumerate(zip(*asked, strict=True))
-        if _hangs_on_ends(checks[conditions[0].check], conditions)
+        if _hangs_on_ends(checks, conditions)
     }
     return {
         seed: said if isinstance(said, RunAnswer) else _settled(said, unsettled)
@@ -313,15 +282,13 @@ def _with_settled_ends(checks: Sequence[Kind], runs: Mapping[int, Said]) -> dict
     }
 
 
-def _hangs_on_ends(check: Kind, runs: Sequence[Condition]) -> bool:
+def _hangs_on_ends(checks: Sequence[Kind], runs: Sequence[Condition]) -> bool:
     """Whether the mean of a condition decides, and that of the settled ends does not so."""
     settled = [replace(run, value=run.settled) for run in runs if run.settled is not None]
     if len(settled) < len(runs):
         return False
     limit = runs[0].limit
-    last, median = (
-        ArmCondition(check, tuple(ends), limit).estimate({}).decision for ends in (runs, settled)
-    )
+    last, median = (_estimate(checks, ends, limit, {}).decision for ends in (runs, settled))
     return last in (Decision.MET, Decision.MISSED) and median is not last
 
 

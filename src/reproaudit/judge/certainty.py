@@ -49,7 +49,7 @@ def certainty(
     panel: Panel, judged: ClaimAnswer, history: History
 ) -> tuple[Level, tuple[Reason, ...]]:
     """Start at high and step down for each reason that fires, for a decided claim."""
-    claim = panel.bundles.claim
+    claim = panel.claim
     reasons = (
         *_of_records(panel, judged),
         *_indirect(claim),
@@ -68,10 +68,10 @@ def certainty(
 
 def _of_records(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """What is the matter with the records by which the headline was judged, controls' included."""
-    bundles = panel.under(panel.base).bundles
-    arms = [bundles.arms[arm.name] for arm in (judged.base, *judged.controls)]
-    records = [record for arm in arms for record in bundles.recorded(arm).values()]
-    if _is_smaller(panel, bundles.tier):
+    shown = panel.under(panel.base)
+    arms = [shown.arms[arm.name] for arm in (judged.base, *judged.controls)]
+    records = [record for arm in arms for record in shown.recorded(arm).values()]
+    if _is_smaller(panel, panel.tier):
         yield Reason(kind=ReasonKind.SCALE)
     if proxies := sorted({record.proxy for record in records if record.proxy}):
         yield Reason(kind=ReasonKind.PROXY, what=proxies[0])
@@ -81,9 +81,8 @@ def _of_records(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
 
 def _is_smaller(panel: Panel, tier: TierName) -> bool:
     """Whether the claim's experiment runs with another value at a tier than the paper's."""
-    bundles = panel.bundles
-    settings = bundles.audit.settings_of(bundles.claim.experiment).items()
-    used = (setting for name, setting in settings if name not in bundles.claim.settings)
+    settings = panel.audit.settings_of(panel.claim.experiment).items()
+    used = (setting for name, setting in settings if name not in panel.claim.settings)
     return any(setting.at(tier) != setting.value for setting in used)
 
 
@@ -95,7 +94,7 @@ def _indirect(claim: Claim) -> Iterator[Reason]:
 def _readings(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """At most one stated reading that is open, near, unfinished or left out."""
     for reading in judged.stated:
-        if reading.answer in _UNCLEAR and not panel.bundles.arms[reading.name].excused:
+        if reading.answer in _UNCLEAR and not panel.arms[reading.name].excused:
             yield Reason(kind=ReasonKind.READING_OPEN, arm=reading.name)
             return
     for varied in judged.left_out[:1]:
@@ -105,7 +104,7 @@ def _readings(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
 def _small_side(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     """A side of a claim that depends, which ran at a smaller scale than the other alone."""
     for side in judged.sides or ():
-        if not isinstance(side, AlternativeAnswer) or side.tier == panel.bundles.tier:
+        if not isinstance(side, AlternativeAnswer) or side.tier == panel.tier:
             continue
         if _is_smaller(panel, side.tier):
             yield Reason(kind=ReasonKind.SMALL_SIDE, arm=side.name)
@@ -119,9 +118,8 @@ def _guesses(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
         return
     clear = (arm for arm in judged.alternatives if arm.counts and arm.answer not in _UNCLEAR)
     answered = {arm.varied for arm in clear}
-    audit = panel.bundles.audit
-    settings = audit.settings_of(panel.bundles.claim.experiment)
-    planned = filter(None, map(varied_of, alternatives_of(audit, panel.bundles.claim)))
+    settings = panel.audit.settings_of(panel.claim.experiment)
+    planned = filter(None, map(varied_of, alternatives_of(panel.audit, panel.claim)))
     credible = (varied for varied in planned if settings[varied.setting].is_credible(varied.value))
     missing = dict.fromkeys(varied.setting for varied in credible if varied not in answered)
     shown = {side.varied.setting for side in judged.sides or () if side.varied is not None}
@@ -171,13 +169,14 @@ def _our_bounds(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     Only a yes is asked again: a no was missed relaxed, too. A bound that the positive control
     would miss when tightened stays as it is.
     """
-    claim = panel.bundles.claim
+    claim = panel.claim
     shown = panel.under(panel.base)
+    tightened = shown.with_bounds(Limit.tightened)
     kept: list[Limit] = []
     for arm in shown.having(Role.POSITIVE_CONTROL):
-        built = shown.headline(arm)
-        places = out_of_reach(built.with_bounds(Limit.tightened), claim)
-        kept = [built.estimates[place].limit for place in places]
+        estimates = shown.headline(arm).estimates
+        places = out_of_reach(tightened.headline(arm), claim)
+        kept = [estimates[place].limit for place in places]
 
     def tighter(limit: Limit) -> Limit:
         return limit if limit in kept else limit.tightened()

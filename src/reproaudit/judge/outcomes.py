@@ -30,7 +30,7 @@ from reproaudit.formats.verdict import (
     first_contrast,
 )
 from reproaudit.judge.alike import let_pass
-from reproaudit.judge.arms import JudgedArm, answer_to_check, ask, varied_of
+from reproaudit.judge.arms import ArmAtLevel, answer_to_check, arm_answer, ask, varied_of
 from reproaudit.judge.bundles import Records
 from reproaudit.judge.certainty import History, certainty
 from reproaudit.judge.decisions import missing_runs, runs_until_answer
@@ -99,31 +99,29 @@ def _judged(
     panel: Panel, stated: Sequence[ReadingAnswer], records: Records, lower: Records | None
 ) -> ClaimAnswer:
     """What the arms of a claim answer, of which some are judged already: the stated readings."""
-    claim = panel.bundles.claim
+    claim = panel.claim
     shown = panel.under(panel.base)
     base, *readings = stated
     levels = map(shown.level, claim.grade.easiest_first if claim.grade is not None else ())
-    left_out = filter(panel.can_move, left_out_readings(panel.bundles.audit, claim))
+    left_out = filter(panel.can_move, left_out_readings(panel.audit, claim))
     nulls = shown.having(Role.CONTROL)
     built = shown.having(Role.POSITIVE_CONTROL)
     controls = shown.controls()
-    own = shown.bundles.recorded(panel.base).values()
+    own = shown.recorded(panel.base).values()
     return ClaimAnswer(
         id=claim.id,
         base=base,
         cannot_fail=_cannot_fail(claim, base, controls),
         proxy=next((run.proxy for run in own if run.proxy), None),
-        not_alike=let_pass(shown.bundles, claim.headline, shown.base, nulls),
+        not_alike=let_pass(shown, claim.headline, shown.base, nulls),
         grades=tuple(level for level in levels if level.valid),
-        support=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.support),
-        notes=tuple(answer_to_check(shown.bundles, check, panel.base) for check in claim.notes),
+        support=tuple(answer_to_check(shown, check, panel.base) for check in claim.support),
+        notes=tuple(answer_to_check(shown, check, panel.base) for check in claim.notes),
         readings=tuple(readings),
         left_out=tuple(filter(None, map(varied_of, left_out))),
         controls=controls,
-        ablations=tuple(
-            _ablation(base, shown.headline(arm)) for arm in shown.having(Role.ABLATION)
-        ),
-        positive_control=ArmAnswer(**shown.headline(built[0]).fields()) if built else None,
+        ablations=tuple(_ablation(base, shown.levels(arm)) for arm in shown.having(Role.ABLATION)),
+        positive_control=shown.headline(built[0]) if built else None,
         alternatives=_alternatives(panel, _own(stated).answer, records, lower),
     )
 
@@ -230,9 +228,9 @@ def _lacks_support(
 ) -> bool:
     """Whether a check of `support` is missed, relaxed, where a stated reading says yes."""
     for place, (arm, reading) in enumerate(zip(panel.stated, stated, strict=True)):
-        checks = panel.bundles.claim.support if reading.answer is Answer.YES else ()
+        checks = panel.claim.support if reading.answer is Answer.YES else ()
         for check in checks:
-            asked = ask(panel.under(arm).bundles, (check,), arm)
+            asked = ask(panel.under(arm), (check,), arm)
             if place in crashed:
                 asked = asked.supposing(crashed[place], (Status.CRASHED,))
             loosened = asked.decision if panel.bounds is Limit.tightened else asked.relaxed
@@ -245,7 +243,7 @@ def _alternatives(
     panel: Panel, expected: Answer, records: Records, lower: Records | None
 ) -> tuple[AlternativeAnswer, ...]:
     """Every alternative that has runs; those of a lower tier where no whole one has answered."""
-    whole = panel.alternatives(records, panel.bundles.tier, expected)
+    whole = panel.alternatives(records, panel.tier, expected)
     small = [] if lower is None else panel.alternatives(lower, "quick", expected)
     answered = {arm.varied for arm in whole if arm.answer is not Answer.UNFINISHED}
     return (*whole, *(arm for arm in small if arm.varied not in answered))
@@ -269,7 +267,7 @@ def _not_tested(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
     base = judged.base
     for name in base.lacks:
         yield Reason(kind=ReasonKind.NOT_MEASURED, what=name)
-    yield Reason(kind=ReasonKind.TOO_FEW, runs=runs_until_answer(base, panel.bundles.claim))
+    yield Reason(kind=ReasonKind.TOO_FEW, runs=runs_until_answer(base, panel.claim))
 
 
 def _unfinished(panel: Panel, judged: ClaimAnswer, reading: ReadingAnswer) -> Iterator[Reason]:
@@ -279,9 +277,9 @@ def _unfinished(panel: Panel, judged: ClaimAnswer, reading: ReadingAnswer) -> It
     """
     if reading.n and reading.void == reading.n:
         yield from _voids(reading)
-    missing = missing_runs(reading, panel.bundles.claim)
+    missing = missing_runs(reading, panel.claim)
     if missing and not judged.readings:
-        until = runs_until_answer(reading, panel.bundles.claim)
+        until = runs_until_answer(reading, panel.claim)
         yield Reason(kind=ReasonKind.TOO_FEW, runs=until)
     if missing:
         yield Reason(kind=ReasonKind.READING_UNFINISHED, arm=reading.name, runs=missing)
@@ -311,7 +309,7 @@ def _blind(panel: Panel, by: str) -> Iterator[Reason]:
             kind = ReasonKind.CONTROL_PASSES if passes else ReasonKind.CONTROL_LARGER
             yield Reason(kind=kind, arm=control.name)
     for arm in panel.having(Role.POSITIVE_CONTROL):
-        for place in out_of_reach(panel.headline(arm), panel.bundles.claim):
+        for place in out_of_reach(panel.headline(arm), panel.claim):
             yield Reason(kind=ReasonKind.OUT_OF_REACH, arm=arm.name, place=place)
 
 
@@ -359,7 +357,7 @@ def _undecided(panel: Panel, judged: ClaimAnswer) -> Iterator[Reason]:
 def _control_open(panel: Panel, judged: ClaimAnswer, name: str) -> Iterator[Reason]:
     """Why a control stands in the way: it is one run, most of its runs are void, or it says so."""
     for control in (control for control in judged.controls if control.name == name):
-        if panel.bundles.has_one_run(panel.bundles.arms[name]):
+        if panel.has_one_run(panel.arms[name]):
             many = Void.NOT_AS_MANY
             yield Reason(kind=ReasonKind.VOID_RUNS, arm=name, void=many, what=name, runs=control.n)
         elif 2 * control.void > control.n:
@@ -417,11 +415,11 @@ def _near(reading: ReadingAnswer) -> Reason:
 def _still_moves(panel: Panel, base: ArmAnswer) -> bool:
     """Whether what is judged still moves at the end in most of the runs that say no."""
     saying_no = [run.seed for run in base.runs if run.status is Status.NO and run.answered]
-    moves = panel.bundles.still_moves
+    moves = panel.still_moves
     moving = [
         seed
         for seed in saying_no
-        if any(moves(panel.base, seed, panel.bundles.place(at)) for at in panel.primary)
+        if any(moves(panel.base, seed, panel.place(at)) for at in panel.primary)
     ]
     return bool(saying_no) and 2 * len(moving) > len(saying_no)
 
@@ -455,8 +453,9 @@ def _meets_mostly(control: ArmAnswer, place: int) -> bool:
     return 2 * known.count(False) <= len(known)
 
 
-def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
+def _ablation(base: ArmAnswer, levels: Sequence[ArmAtLevel]) -> AblationAnswer:
     """An ablation's answer: specific if missed, smaller if met with under half the effect."""
+    arm = arm_answer(levels, ArmAnswer)
     specificity = Specificity.NOT_SPECIFIC
     if 2 * arm.diverged > arm.n:
         specificity = Specificity.DIVERGES
@@ -466,7 +465,7 @@ def _ablation(base: ArmAnswer, arm: JudgedArm) -> AblationAnswer:
         specificity = Specificity.OPEN
     elif _has_under_half(base, arm):
         specificity = Specificity.SMALLER
-    return AblationAnswer(**arm.fields(), specificity=specificity)
+    return arm_answer(levels, AblationAnswer, specificity=specificity)
 
 
 def _has_under_half(base: Counted, arm: Counted) -> bool:

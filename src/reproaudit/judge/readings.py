@@ -20,6 +20,7 @@ from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
+    ArmAnswer,
     ControlAnswer,
     Counted,
     Estimate,
@@ -28,7 +29,7 @@ from reproaudit.formats.verdict import (
     Status,
     Verdict,
 )
-from reproaudit.judge.arms import ArmAtLevel, JudgedArm, ask
+from reproaudit.judge.arms import ArmAtLevel, arm_answer, ask
 from reproaudit.judge.bundles import Bundles, Records
 from reproaudit.judge.decisions import missing_runs
 from reproaudit.records import CellStatus
@@ -42,14 +43,13 @@ FAR_ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
-class Panel:
+class Panel(Bundles):
     """A claim before its records: its arms, and the arm whose runs are shown as the claim's own.
 
     What was asked is kept, and shared with panels that have the same arms. `bounds` makes other
     bounds of those of ours; None keeps them.
     """
 
-    bundles: Bundles
     base: PlannedArm
     asked: dict[object, ArmAtLevel] = field(default_factory=dict)
     panels: dict[str, Panel] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Panel:
     def of(cls, audit: Audit, claim: Claim, tier: TierName, records: Records) -> Panel:
         """Return the panel of a claim under its own settings."""
         arms = {arm.name: arm for arm in arms_of(audit, claim)}
-        return cls(Bundles(audit, claim, tier, arms, records), arms[OWN])
+        return cls(audit, claim, tier, arms, records, arms[OWN])
 
     def telling(self) -> Panel:
         """Return the panel with the reading that is shown as the claim's own.
@@ -73,7 +73,7 @@ class Panel:
         if not own.n or own.answer in (Answer.NO, Answer.BLIND, Answer.RULED_OUT):
             clear.add(Answer.NO)
         telling = (arm for arm in self.stated if self.reading(arm).answer in clear)
-        ran = (arm for arm in self.stated if self.bundles.recorded(arm))
+        ran = (arm for arm in self.stated if self.recorded(arm))
         return replace(self, base=next(telling, None) or next(ran, self.base))
 
     def with_bounds(self, change: Callable[[Limit], Limit]) -> Panel:
@@ -88,9 +88,11 @@ class Panel:
         if arm == self.base and arm.role is Role.OWN:
             return self
         if arm.name not in self.panels:
-            arms = {name: self._moved(other, arm) for name, other in self.bundles.arms.items()}
-            asked = self.asked if arms == self.bundles.arms else {}
-            self.panels[arm.name] = Panel(replace(self.bundles, arms=arms), arm, asked)
+            arms = {name: self._moved(other, arm) for name, other in self.arms.items()}
+            asked = self.asked if arms == self.arms else {}
+            self.panels[arm.name] = Panel(
+                self.audit, self.claim, self.tier, arms, self.records, arm, asked
+            )
         return replace(self.panels[arm.name], bounds=self.bounds)
 
     def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
@@ -103,11 +105,11 @@ class Panel:
             name: value for name, value in arm.smaller.items() if name not in other.overrides
         }
         there = replace(other, overrides=overrides, smaller=smaller)
-        return there if self.bundles.recorded(there) else other
+        return there if self.recorded(there) else other
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
-        return [arm for arm in self.bundles.arms.values() if arm.role is role]
+        return [arm for arm in self.arms.values() if arm.role is role]
 
     def other_readings(self) -> list[PlannedArm]:
         """Return the stated readings other than `base`.
@@ -118,12 +120,11 @@ class Panel:
         readings = [
             reading
             for reading in self.having(Role.READING)
-            if reading != self.base and not (reading.excused and not self.bundles.recorded(reading))
+            if reading != self.base and not (reading.excused and not self.recorded(reading))
         ]
         if self.base.varied is None:
             return readings
-        audit = self.bundles.audit
-        values = audit.values_of(self.bundles.claim.experiment, self.bundles.tier)
+        values = self.audit.values_of(self.claim.experiment, self.tier)
         first, *also = ((name, values[name]) for name, _ in (self.base.varied, *self.base.also))
         own = [replace(arm, varied=first, also=tuple(also)) for arm in self.having(Role.OWN)]
         return [*own, *readings]
@@ -137,40 +138,43 @@ class Panel:
         """Put the headline to an arm, at a graded coordinate, once."""
         key = arm.name, arm.varied, coordinate, self.bounds
         if key not in self.asked and self.bounds is None:
-            self.asked[key] = ask(self.bundles, self.bundles.claim.headline, arm, coordinate)
+            self.asked[key] = ask(self, self.claim.headline, arm, coordinate)
         if key not in self.asked and self.bounds is not None:
             stated = replace(self, bounds=None).at(arm, coordinate)
             self.asked[key] = stated.with_bounds(self.bounds)
         return self.asked[key]
 
-    def headline(self, arm: PlannedArm) -> JudgedArm:
+    def levels(self, arm: PlannedArm) -> list[ArmAtLevel]:
+        """Put the headline to an arm, at each primary coordinate."""
+        return [self.at(arm, level) for level in self.primary]
+
+    def headline(self, arm: PlannedArm) -> ArmAnswer:
         """Put the headline to an arm, at the primary coordinates together."""
-        return JudgedArm(tuple(self.at(arm, level) for level in self.primary))
+        return arm_answer(self.levels(arm), ArmAnswer)
 
     @property
     def primary(self) -> tuple[Coordinate | None, ...]:
         """The primary coordinates; of a claim without a grade, None alone."""
-        grade = self.bundles.claim.grade
+        grade = self.claim.grade
         return grade.primary if grade else (None,)
 
     # --- controls -----------------------------------------------------------------------------
 
     def controls(self) -> tuple[ControlAnswer, ...]:
         """Return every control at the primary coordinates together, the worst verdict of each."""
-        own = self.headline(self.base)
+        own = self.levels(self.base)
         answers = []
-        for control in map(self.headline, self.having(Role.CONTROL)):
-            pairs = zip(own.levels, control.levels, strict=True)
-            verdicts = [self._verdict(*pair) for pair in pairs]
+        for control in map(self.levels, self.having(Role.CONTROL)):
+            verdicts = map(self._verdict, own, control)
             worst = min(verdicts, key=_WORST_FIRST.index)
-            answers.append(ControlAnswer(**control.fields(), verdict=worst))
+            answers.append(arm_answer(control, ControlAnswer, verdict=worst))
         return tuple(answers)
 
     def _verdict(self, own: ArmAtLevel, control: ArmAtLevel) -> Verdict:
-        verdict = _verdict(own, control, self.bundles.claim)
-        headline = self.bundles.claim.headline
+        verdict = _verdict(own, control, self.claim)
+        headline = self.claim.headline
         may_fail = verdict in (Verdict.FAILS, Verdict.OPEN)
-        if may_fail and self.bundles.compares_with_itself(control.arm, headline):
+        if may_fail and self.compares_with_itself(control.arm, headline):
             return Verdict.ITSELF
         return verdict
 
@@ -193,18 +197,21 @@ class Panel:
         self, coordinates: Sequence[Coordinate | None], crashed: Status | None = None
     ) -> ReadingAnswer:
         """What the panel's own reading answers at some coordinates together."""
-        levels = tuple(self.at(self.base, coordinate) for coordinate in coordinates)
+        levels = [self.at(self.base, coordinate) for coordinate in coordinates]
         if crashed is not None:
-            levels = tuple(level.supposing(crashed, (Status.CRASHED,)) for level in levels)
+            levels = [level.supposing(crashed, (Status.CRASHED,)) for level in levels]
+        answer, by = self._answer_of(levels)
+        return arm_answer(levels, ReadingAnswer, answer=answer, by=by)
+
+    def _answer_of(self, levels: Sequence[ArmAtLevel]) -> tuple[Answer, str]:
+        """The answer at some coordinates together, and the arm that brings it about."""
         pairs = [self._answer(level) for level in levels]
         answer = _of_levels([answer for answer, _ in pairs])
         bringing = (by for given, by in pairs if given is answer)
-        by = next(filter(None, bringing), "")
-        return ReadingAnswer(**JudgedArm(levels).fields(), answer=answer, by=by)
+        return answer, next(filter(None, bringing), "")
 
     def _answer(self, own: ArmAtLevel) -> tuple[Answer, str]:
         """The first answer that applies, and the arm that brings it about."""
-        claim = self.bundles.claim
         if own.unfinished or not own.runs:
             return Answer.UNFINISHED, ""
         if own.n >= FEWEST_RUNS and 2 * own.diverged > own.n and self.other_readings():
@@ -217,14 +224,14 @@ class Panel:
             if verdict in (Verdict.PASSES, larger):
                 return Answer.BLIND, control.arm.name
         for arm in self.having(Role.POSITIVE_CONTROL):
-            if out_of_reach(self.at(arm, own.at), claim):
+            if out_of_reach(self.at(arm, own.at), self.claim):
                 return Answer.BLIND, arm.name
         if own.decision is Decision.MET:
             waiting = [
                 control
                 for control, verdict in zip(controls, verdicts, strict=True)
                 if verdict is Verdict.OPEN
-                and (claim.needs_control or (control.n and not control.lacks))
+                and (self.claim.needs_control or (control.n and not control.lacks))
             ]
             if not waiting:
                 return Answer.YES, ""
@@ -250,7 +257,7 @@ class Panel:
     @property
     def guesses(self) -> tuple[str, ...]:
         """The settings of the panel's own reading whose value nobody states."""
-        settings = self.bundles.audit.settings_of(self.bundles.claim.experiment).items()
+        settings = self.audit.settings_of(self.claim.experiment).items()
         varied = self.base.overrides
         return tuple(name for name, setting in settings if setting.guessed and name not in varied)
 
@@ -258,8 +265,8 @@ class Panel:
     def diverged_too(self) -> str:
         """The first control or compared arm of which every run diverged; '' if there is none."""
         roles = (Role.CONTROL, Role.POSITIVE_CONTROL, Role.COMPARED)
-        for arm in self.bundles.arms.values():
-            ends = {run.status for run in self.bundles.recorded(arm).runs.values()}
+        for arm in self.arms.values():
+            ends = {run.status for run in self.recorded(arm).runs.values()}
             if arm.role in roles and ends == {CellStatus.DIVERGED}:
                 return arm.name
         return ""
@@ -280,50 +287,55 @@ class Panel:
         It cannot where each of these has a run with its seed under the reading, and all of its
         numbers are the same, bit for bit. Of what did not run nothing is known.
         """
-        pairs = ((self, self.bundles.arms[OWN]), (self.under(reading), reading))
+        pairs = ((self, self.arms[OWN]), (self.under(reading), reading))
         own, other = (panel._every_number(arm) for panel, arm in pairs)
         seeds = {run.seed for run in other.runs}
         known = bool(own.estimates) and all(None not in e.values for e in own.estimates)
         paired = known and all(run.seed in seeds for run in own.runs)
         return not paired or _moves(own, other)
 
-    def _every_number(self, arm: PlannedArm) -> JudgedArm:
+    def _every_number(self, arm: PlannedArm) -> ArmAnswer:
         """What an arm's runs say of the headline and of what is also said."""
-        support = self.bundles.claim.support
-        said = [ask(self.bundles, support, arm)] if support else []
-        return JudgedArm((*self.headline(arm).levels, *said))
+        support = self.claim.support
+        said = [ask(self, support, arm)] if support else []
+        return arm_answer([*self.levels(arm), *said], ArmAnswer)
 
     def alternatives(
         self, records: Records, tier: TierName, expected: Answer
     ) -> list[AlternativeAnswer]:
         """Put the headline to every alternative that has runs, by the rule of a reading."""
-        bundles = replace(self.bundles, tier=tier, records=records)
-        audit = bundles.audit
-        settings = audit.settings_of(bundles.claim.experiment)
-        arms = [arm for arm in alternatives_of(audit, bundles.claim) if bundles.recorded(arm)]
+        panel = Panel(
+            self.audit, self.claim, tier, self.arms, records, self.arms[OWN], bounds=self.bounds
+        )
+        settings = self.audit.settings_of(self.claim.experiment)
+        arms = [arm for arm in alternatives_of(self.audit, self.claim) if panel.recorded(arm)]
         if not arms:
             return []
-        panel = Panel(bundles, bundles.arms[OWN], bounds=self.bounds)
         own = panel.reading(panel.base)
         answers = []
         for arm in arms:
             if arm.varied is None:
                 continue
-            reading = panel.reading(arm)
-            fields = dict(reading)
-            if reading.answer is not Answer.RULED_OUT and _too_early(own, reading):
-                fields |= {"answer": Answer.UNFINISHED, "by": ""}
+            there = panel.under(arm)
+            levels = there.levels(arm)
+            answer, by = there._answer_of(levels)
+            if answer is not Answer.RULED_OUT and _too_early(own.trained, panel.trained(arm)):
+                answer = Answer.UNFINISHED
+                by = ""
             name, value = arm.varied
             answers.append(
-                AlternativeAnswer(
-                    **fields,
+                arm_answer(
+                    levels,
+                    AlternativeAnswer,
+                    answer=answer,
+                    by=by,
                     tier=tier,
                     credible=settings[name].is_credible(value),
                     counts=own.answer is expected,
                     own_yes=own.yes,
                     own_n=own.valid,
                     own_typical=tuple(estimate.median for estimate in own.estimates),
-                    moves=_moves(own, reading),
+                    moves=any(map(_moves, panel.levels(panel.base), levels)),
                 )
             )
         return answers
@@ -459,9 +471,9 @@ def _of_levels(answers: Sequence[Answer]) -> Answer:
     return Answer.MIXED if {Answer.YES, Answer.NO} <= kinds else Answer.OPEN
 
 
-def _too_early(own: ReadingAnswer, arm: ReadingAnswer) -> bool:
-    """Whether training has not come half as far as that of the claim's own runs."""
-    if own.trained is None or arm.trained is None or min(*own.trained, *arm.trained) <= 0:
+def _too_early(own: tuple[float, float] | None, arm: tuple[float, float] | None) -> bool:
+    """Whether training has not come half as far as the claim's own, by the loss at both ends."""
+    if own is None or arm is None or min(*own, *arm) <= 0:
         return False
-    fall, theirs = (math.log(start / end) for start, end in (own.trained, arm.trained))
+    fall, theirs = (math.log(start / end) for start, end in (own, arm))
     return fall > 0 and theirs < FAR_ENOUGH * fall

@@ -15,7 +15,7 @@ from reproaudit.checks import Side
 from reproaudit.formats.numbers import counted, number, with_power
 from reproaudit.formats.scorecard import Figure, LineRole, Lines, Row, RowRole
 from reproaudit.formats.verdict import Estimate
-from reproaudit.report.parts import CheckRows, ClaimPart
+from reproaudit.report.parts import CheckRows, ClaimPart, asking_row, bounded_words
 
 WIDTH = 440.0
 LEAST_HEIGHT = 236.0
@@ -258,7 +258,7 @@ def ends(part: ClaimPart) -> Markup:
     """
     blocks: list[Markup] = []
     top = 0.0
-    for check in [check for check in part.checks if check.first.role is RowRole.DECIDES]:
+    for check in [check for check in part.checks if check[0].role is RowRole.DECIDES]:
         parts, top = _block(part, check, top)
         blocks += parts
     label = f"{part.line.title}: every run as a mark"
@@ -268,10 +268,10 @@ def ends(part: ClaimPart) -> Markup:
 def _block(part: ClaimPart, check: CheckRows, top: float) -> tuple[list[Markup], float]:
     """A condition's marks from a height on, and the height at which they end."""
     marks = _marks(part, check, MOST_ARMS)
-    estimate = _estimate(part, check.first)
+    estimate = _estimate(part, asking_row(check))
     if estimate is None or not marks:
         return [], top
-    title = textwrap.wrap(check.bounded, TITLE_LETTERS)
+    title = textwrap.wrap(bounded_words(check), TITLE_LETTERS)
     start = top + 14.0 * len(title) + 6
     words = [textwrap.wrap(mark.words, LABEL_LETTERS) for mark in marks]
     heights = [max(MARKS_ROW, LABEL_LINE * len(lines) + 3) for lines in words]
@@ -295,7 +295,7 @@ def _block(part: ClaimPart, check: CheckRows, top: float) -> tuple[list[Markup],
 def strip(part: ClaimPart) -> Markup:
     """Return the condition that a claim's row shows: a mark for each run, and the bound."""
     check = part.leading
-    estimate = None if check is None else _estimate(part, check.first)
+    estimate = None if check is None else _estimate(part, asking_row(check))
     if check is None or estimate is None:
         return Markup()
     marks = _marks(part, check, FEW_ARMS)
@@ -313,7 +313,7 @@ def strip(part: ClaimPart) -> Markup:
         f"{mark.words} from {number(min(mark.values))} to {number(max(mark.values))}"
         for mark in marks
     ]
-    label = f"{check.bounded}: {'; '.join(said)}"
+    label = f"{bounded_words(check)}: {'; '.join(said)}"
     return _svg("strip", STRIP_WIDTH, height, label, parts)
 
 
@@ -328,7 +328,7 @@ def _marks(part: ClaimPart, check: CheckRows, most: int) -> list[_Marks]:
         Role.POSITIVE_CONTROL: "positive",
     }
     drawn = []
-    for row in check.rows:
+    for row in check:
         estimate = _estimate(part, row)
         if estimate is None or not estimate.numbers or row.arm_role not in kinds or not row.primary:
             continue

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Claim
@@ -48,42 +47,39 @@ ARMS = {
 """The label of an arm by its role, but the claim's own."""
 
 
-@dataclass(frozen=True)
-class CheckRows:
-    """The rows of one condition: in the claim's own arm first, then in all others."""
+CheckRows = Sequence[Row]
+"""The rows of one condition: in the claim's own arm first, then in all others."""
 
-    rows: Sequence[Row]
 
-    @property
-    def first(self) -> Row:
-        """The row that says what is asked."""
-        return next((row for row in self.rows if row.bound_words), self.rows[0])
+def asking_row(rows: CheckRows) -> Row:
+    """Return the row that says what is asked."""
+    return next((row for row in rows if row.bound_words), rows[0])
 
-    @property
-    def own(self) -> Row:
-        """The first row of the claim's own runs."""
-        return next((row for row in self.rows if is_stated(row)), self.rows[0])
 
-    @property
-    def bounded(self) -> str:
-        """What is asked: the quantity, what the check makes of it, and the bound."""
-        row = self.first
-        number = NUMBERS.get(row.condition)
-        is_said = row.noun != row.quantity  # as of a difference, whose sides it names
-        made = f" ({number.label})" if number and number.label and not is_said else ""
-        bound = f", {row.bound_words}" if row.bound_words else ""
-        return f"{ROLES[row.role]}{row.means or f'{row.quantity}{made}'}{bound}"
+def own_row(rows: CheckRows) -> Row:
+    """Return the first row of the claim's own runs."""
+    return next(filter(is_stated, rows), rows[0])
 
-    @property
-    def asks(self) -> str:
-        """What is asked, with the reason of a bound of ours."""
-        why = self.first.bound_why
-        return f"{self.bounded} ({why})" if why else self.bounded
 
-    @property
-    def is_met(self) -> bool:
-        """Whether the claim's own runs, and those of every stated reading, meet it."""
-        return all(row.decision is RowDecision.MET for row in self.rows if is_stated(row))
+def bounded_words(rows: CheckRows) -> str:
+    """Return what is asked: the quantity, what the check makes of it, and the bound."""
+    row = asking_row(rows)
+    number = NUMBERS.get(row.condition)
+    is_said = row.noun != row.quantity  # as of a difference, whose sides it names
+    made = f" ({number.label})" if number and number.label and not is_said else ""
+    bound = f", {row.bound_words}" if row.bound_words else ""
+    return f"{ROLES[row.role]}{row.means or f'{row.quantity}{made}'}{bound}"
+
+
+def asks_words(rows: CheckRows) -> str:
+    """Return what is asked, with the reason of a bound of ours."""
+    why = asking_row(rows).bound_why
+    return f"{bounded_words(rows)} ({why})" if why else bounded_words(rows)
+
+
+def is_met(rows: CheckRows) -> bool:
+    """Tell whether the claim's own runs, and those of every stated reading, meet it."""
+    return all(row.decision is RowDecision.MET for row in rows if is_stated(row))
 
 
 @dataclass(frozen=True)
@@ -102,9 +98,9 @@ class ClaimPart:
         """The claim's name within its paper."""
         return self.line.name
 
-    def asked(self, check: CheckRows) -> str:
+    def asked(self, rows: CheckRows) -> str:
         """Return what is asked, in brief; of a main claim with the reason of a bound of ours."""
-        return check.asks if self.line.main else check.bounded
+        return asks_words(rows) if self.line.main else bounded_words(rows)
 
     @cached_property
     def checks(self) -> list[CheckRows]:
@@ -114,15 +110,15 @@ class ClaimPart:
             for row in self.rows:
                 if row.role is role:
                     groups.setdefault((role, row.place, row.condition), []).append(row)
-        return [CheckRows(rows) for rows in groups.values()]
+        return [*groups.values()]
 
     @property
     def leading(self) -> CheckRows | None:
         """The condition that the claim's row shows, or else the first that decides."""
         deciding = {
-            (check.first.place, check.first.condition): check
-            for check in self.checks
-            if check.first.role is RowRole.DECIDES
+            (rows[0].place, rows[0].condition): rows
+            for rows in self.checks
+            if rows[0].role is RowRole.DECIDES
         }
         shown = self.answer.leading
         named = None if shown is None else deciding.get((shown.check, shown.name))
@@ -221,47 +217,26 @@ GRID_MARKS = (
 """What the marks of the grid mean."""
 
 
-class GridRow(NamedTuple):
-    """A value that was tried, and what each claim of the grid answers under it."""
-
-    value: TriedValue
-    cells: list[tuple[str, bool]]
-    """A claim's answer in a mark and a count, empty where it was not judged; whether it changes."""
-
-
-class Grid(NamedTuple):
-    """Choices as rows, claims as columns: those in which something changes."""
-
-    claims: list[ClaimLine]
-    rows: list[GridRow]
-    same: list[TriedValue]
-    """The values under which nothing changes, and those that were not run."""
-
-    @property
-    def alike(self) -> list[tuple[str, list[str]]]:
-        """The same values in words, joined where the same is to be said of them."""
-        said: dict[str, list[str]] = {}
-        for value in self.same:
-            said.setdefault(value.text, []).append(f"{value.words} → {value.value}")
-        return list(said.items())
-
-
-def grid_of(card: Scorecard) -> Grid:
-    """Return the answers of claims under every value that was tried."""
+def claims_changed(card: Scorecard) -> list[ClaimLine]:
+    """Return the claims whose answer some value that was tried changes."""
     changed = {cell.claim for value in card.tried for cell in value.cells if cell.changes}
-    lines = [line for line in card.head.claims if line.claim in changed]
-    rows = [
-        GridRow(value, [_cell(value, line.claim) for line in lines])
-        for value in card.tried
-        if any(cell.changes for cell in value.cells)
-    ]
-    turning = [row.value for row in rows]
-    return Grid(lines, rows, [value for value in card.tried if value not in turning])
+    return [line for line in card.head.claims if line.claim in changed]
 
 
-def _cell(value: TriedValue, claim: str) -> tuple[str, bool]:
-    """Both sides of a claim's answer, as run and with the value; whether it changes."""
-    cell = next((cell for cell in value.cells if cell.claim == claim), None)
+def values_alike(values: Sequence[TriedValue]) -> list[tuple[str, list[str]]]:
+    """Return values in words, joined where the same is to be said of them."""
+    said: dict[str, list[str]] = {}
+    for value in values:
+        said.setdefault(value.text, []).append(f"{value.words} → {value.value}")
+    return list(said.items())
+
+
+def tried_words(value: TriedValue, line: ClaimLine) -> tuple[str, bool]:
+    """Return both sides of a claim's answer, as run and with a value; whether it changes.
+
+    A side is a mark and a count; '' where it was not judged.
+    """
+    cell = next((cell for cell in value.cells if cell.claim == line.claim), None)
     if cell is None:
         return "", False
     own = f"{_MARKS[cell.own_answer]} {cell.own_yes}/{cell.own_n}"

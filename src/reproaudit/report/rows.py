@@ -11,9 +11,12 @@ from reproaudit.report.parts import (
     ARMS,
     CheckRows,
     ClaimPart,
+    asks_words,
+    bounded_words,
     certainty_words,
     is_expected,
     is_stated,
+    own_row,
 )
 from reproaudit.report.printable import clean
 
@@ -30,13 +33,13 @@ def rows_shown(check: CheckRows, brief: int) -> list[Row]:
             from 2 on without any other arm that ended as it should; from 4 on without stated
             readings that meet it in as many runs as the claim's own.
     """
-    return [row for row in check.rows if _is_shown(check, row, brief)]
+    return [row for row in check if _is_shown(check, row, brief)]
 
 
 def _is_shown(check: CheckRows, row: Row, brief: int) -> bool:
     if is_stated(row):
-        alike = row.decision is RowDecision.MET and row.count == check.own.count
-        return brief < 4 or row.arm == check.own.arm or not alike
+        alike = row.decision is RowDecision.MET and row.count == own_row(check).count
+        return brief < 4 or row.arm == own_row(check).arm or not alike
     if not brief:
         return True
     if row.arm_role is Role.ALTERNATIVE:
@@ -50,7 +53,7 @@ def rows_left_out(every: Sequence[ClaimPart], brief: int) -> str:
         row
         for part in every
         for check in part.checks
-        for row in check.rows
+        for row in check
         if row.arm_role is not Role.ALTERNATIVE and not _is_shown(check, row, brief)
     ]
     stated = sum(map(is_stated, left))
@@ -72,7 +75,7 @@ def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
     alike: dict[tuple[str, ...], list[Row]] = {}
     for row in rows_shown(check, brief):
         ended = (row.arm_role, row.at_words, row.count, row.decision.value)
-        is_joined = brief >= 4 and row.arm != check.own.arm
+        is_joined = brief >= 4 and row.arm != own_row(check).arm
         key = ended if is_joined else (*ended, row.arm, row.beside or "")
         alike.setdefault(key, []).append(row)
     for same in alike.values():
@@ -83,7 +86,7 @@ def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
 def _joined(check: CheckRows, rows: Sequence[Row], brief: int) -> str:
     """Rows that end alike, in brief: in which arms, k of n, the numbers, the decision."""
     first = rows[0]
-    is_base = first.arm == check.own.arm
+    is_base = first.arm == own_row(check).arm
     numbers = dict.fromkeys(
         numbers_words(row) if row.mean or row.far else row.typical_words for row in rows
     )
@@ -94,7 +97,7 @@ def _joined(check: CheckRows, rows: Sequence[Row], brief: int) -> str:
     said = f"{first.count}{' each' if len(rows) > 1 else ''}{aside}"
     said = f"{said}, {decided}" if decided else said
     names = listed([row.arm_words for row in rows])
-    others = {row.arm for row in check.rows if is_stated(row)} - {check.own.arm}
+    others = {row.arm for row in check if is_stated(row)} - {own_row(check).arm}
     if brief > BRIEFEST and len(others) > 1 and {row.arm for row in rows} == others:
         names = "every other stated value"
     named = f"with {names}" if is_stated(first) else _labelled(first.arm_role, names)
@@ -171,14 +174,13 @@ def claim_details(part: ClaimPart) -> Iterator[str]:
     yield clean(f"outcome: {part.line.outcome}; certainty: {certainty_words(part) or 'none'}")
     yield clean(f"runs: {part.words.runs}")
     for check in part.checks:
-        yield clean(check.asks)
-        yield from (clean(f"  {row_words(row)}") for row in check.rows)
+        yield clean(asks_words(check))
+        yield from (clean(f"  {row_words(row)}") for row in check)
 
 
 def leading_words(part: ClaimPart) -> str:
     """Return the numbers of the condition that a claim's row shows, against its bound."""
-    check = part.leading
-    if check is None:
+    if part.leading is None:
         return "no numbers"
-    primary = CheckRows([row for row in check.rows if row.primary and is_stated(row)])
-    return met_words(primary.bounded, primary, BRIEFEST)
+    primary = [row for row in part.leading if row.primary and is_stated(row)]
+    return met_words(bounded_words(primary), primary, BRIEFEST)

@@ -17,12 +17,15 @@ from reproaudit.records import Record
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import (
     ClaimPart,
+    asks_words,
+    bounded_words,
     certainty_words,
     closing,
     groups,
     is_stated,
     legend_words,
     meta,
+    own_row,
     parts,
     sides,
     stand_in_words,
@@ -134,8 +137,8 @@ def _details(part: ClaimPart, width: int) -> Iterator[str]:
     if said := certainty_words(part):
         yield from _wrapped(f"certainty: {said}", width, "  ", "    ")
     for check in part.checks:
-        yield from _wrapped(check.asks, width, "  ", "    ")
-        for row in check.rows:
+        yield from _wrapped(asks_words(check), width, "  ", "    ")
+        for row in check:
             decided = "" if row.decision.value in row_words(row) else f", {row.decision.value}"
             yield from _wrapped(f"{row_words(row)}{decided}", width, "    ", "      ")
     for label, text in part.words.facts:
@@ -179,13 +182,13 @@ def _unmet(card: Scorecard, width: int, where: str) -> Iterator[str]:
 def _unmet_of(part: ClaimPart) -> Iterator[str]:
     elsewhere = 0
     for check in part.checks:
-        unmet = [row for row in check.rows if is_stated(row) and _is_unmet(row)]
-        own = [row for row in unmet if row.arm == check.own.arm]
+        unmet = [row for row in check if is_stated(row) and _is_unmet(row)]
+        own = [row for row in unmet if row.arm == own_row(check).arm]
         counts = ", ".join(": ".join(filter(None, (row.at_words, _ended(row)))) for row in own)
         if own:
-            yield f"{check.bounded}: {counts}"
+            yield f"{bounded_words(check)}: {counts}"
         elsewhere += len(unmet) > len(own)
-        blind = [row for row in check.rows if row.answer == Verdict.ITSELF]
+        blind = [row for row in check if row.answer == Verdict.ITSELF]
         yield from (f"control {row.arm_words}: {row.decision}, {row.why}" for row in blind)
     if elsewhere:
         yield f"{counted(elsewhere, 'condition')} with other stated values"

@@ -405,7 +405,7 @@ def _panel(audit: Audit, answer: ClaimAnswer, tier: TierName, records: Records) 
     """A claim before its records, with the reading that is shown as its own."""
     claim = next(claim for claim in audit.claims if claim.id == answer.id)
     panel = Panel.of(audit, claim, tier, records)
-    return replace(panel, base=panel.bundles.arms[answer.base.name])
+    return replace(panel, base=panel.arms[answer.base.name])
 
 
 def _summary(records: Sequence[Record]) -> JudgedRecords:

@@ -8,11 +8,10 @@ both its sides there; a law has its fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
 from reproaudit.checks import Course, Drawing, Kind, Names, Run, Side, read_noun
@@ -48,30 +47,20 @@ FITS: Mapping[LineRole, LineRole] = {"run": "fit", "side": "side_fit"}
 """The role of a law, by that of the runs that it is fitted to."""
 
 
-class _Line(NamedTuple):
-    """A line of one run."""
-
-    role: LineRole
-    label: str
-    x: Sequence[float]
-    y: Sequence[float]
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What a figure is of: a condition of the headline, and how it is drawn."""
+@dataclass(frozen=True, eq=False)
+class _Subject(ClaimText):
+    """What a figure is of: a condition of a claim's headline, and how it is drawn."""
 
     panel: Panel
-    text: ClaimText
     estimate: Estimate
 
     @property
     def check(self) -> Kind:
-        return self.text.claim.headline[self.estimate.check]
+        return self.claim.headline[self.estimate.check]
 
     @property
     def names(self) -> Names:
-        return self.text.namer.of(self.text.claim.experiment)
+        return self.namer.of(self.claim.experiment)
 
     @property
     def quantity(self) -> Quantity:
@@ -89,7 +78,7 @@ class _Subject:
     @property
     def axis(self) -> str | None:
         """The axis that it is drawn along, in place of training."""
-        grade = self.panel.bundles.claim.grade
+        grade = self.claim.grade
         if grade is not None:
             return grade.axis
         return self.check.sizes[0] if self.check.sizes is not None else None
@@ -99,9 +88,9 @@ class _Subject:
         """What is drawn: what the check says, or the course whose passing of a level is judged."""
         if self.passes is not None:
             level = self.passes.level
-            noun = self.text.noun(self.quantity.measurement)
+            noun = self.noun(self.quantity.measurement)
             return Drawing(noun, levels=((level, f"level {stated(level)}"),))
-        noun = self.text.noun_of(self.estimate).removesuffix(":")
+        noun = self.noun_of(self.estimate).removesuffix(":")
         return self.check.drawing(self.estimate.number_of(self.check), noun, self.names)
 
     @property
@@ -118,11 +107,10 @@ class _Subject:
         """Whether there is something to draw it over."""
         if self.axis is not None:
             return True
-        bundles = self.panel.bundles
-        experiment = bundles.claim.experiment
+        experiment = self.claim.experiment
         if (arm := self.quantity.arm) is not None:
-            experiment = bundles.arms[arm].experiment
-        declared = bundles.audit.measurements_of(experiment).get(self.quantity.measurement)
+            experiment = self.panel.arms[arm].experiment
+        declared = self.audit.measurements_of(experiment).get(self.quantity.measurement)
         return declared is not None and declared.kind is MeasurementKind.SERIES
 
 
@@ -139,7 +127,7 @@ def chart_of(
     subject = _subject(panel, answer, shown)
     if subject is None:
         return None
-    lines = [*_lines(subject, panel, smaller, answer)]
+    lines = [*_lines(subject, smaller)]
     own = ("run", "later", "earlier")
     if not any(line.role in own for line in lines):
         return None
@@ -159,21 +147,19 @@ def chart_of(
         points=not over_training,
         log_x=has_sizes or subject.drawing.log_x,
         log_y=has_sizes or (least > 0 and max(heights) / least > WIDE),
-        stages=_stages(subject, answer, last) if over_training else (),
+        stages=_stages(subject, last) if over_training else (),
     )
 
 
 def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | None:
     """The condition that is drawn: that of the row, or else the first that has a course."""
-    bundles = panel.bundles
-    text = ClaimText(bundles.audit, bundles.claim, answer, bundles.tier)
     others = [other for other in answer.base.estimates if other is not shown]
     for estimate in (shown, *others):
-        number = estimate.number_of(bundles.claim.headline[estimate.check])
+        number = estimate.number_of(panel.claim.headline[estimate.check])
         if number.drawn_by is not None:
             same = (other for other in answer.base.estimates if other.check == estimate.check)
             estimate = next(other for other in same if other.name == number.drawn_by)
-        subject = _Subject(panel, text, estimate)
+        subject = _Subject(panel.audit, panel.claim, answer, panel.tier, panel, estimate)
         if subject.has_course:
             return subject
     return None
@@ -182,60 +168,63 @@ def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | N
 # --- lines --------------------------------------------------------------------------------------
 
 
-def _lines(
-    subject: _Subject, panel: Panel, smaller: Panel | None, answer: ClaimAnswer
-) -> Iterator[Lines]:
+def _lines(subject: _Subject, smaller: Panel | None) -> Iterator[Lines]:
     kept: dict[tuple[LineRole, str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
-    for role, arm, there, label in _arms(subject, panel, smaller, answer):
-        fits: list[_Line] = []
+    for role, arm, there, label in _arms(subject, smaller):
+        fits: list[Lines] = []
         for run in _runs(there, arm):
-            for line in _drawn(subject, run.placed(subject.check.at), role, label):
-                if all(abs(number) < MOST for number in (*line.x, *line.y)):
-                    key = (line.role, arm.name, line.label, tuple(line.x))
-                    kept.setdefault(key, []).append(tuple(line.y))
+            for line in _drawn(subject, run.placed(subject.check.at), arm.name, role, label):
+                if all(abs(number) < MOST for number in (*line.x, *line.runs[0])):
+                    kept.setdefault((line.role, line.arm, line.label, line.x), []).extend(line.runs)
                     fits += _fit(subject.check, line)
         for fit in _typical(fits):
-            kept[fit.role, arm.name, fit.label, tuple(fit.x)] = [tuple(fit.y)]
-    for (role, arm_name, label, x), ys in kept.items():
-        yield Lines(role=role, arm=arm_name, label=label, x=x, runs=tuple(ys))
+            kept[fit.role, fit.arm, fit.label, fit.x] = [*fit.runs]
+    for (role, arm_name, label, x), runs in kept.items():
+        yield Lines(role=role, arm=arm_name, label=label, x=x, runs=tuple(runs))
+
+
+def _line(role: LineRole, arm: str, label: str, x: Iterable[float], y: Iterable[float]) -> Lines:
+    """The line of one run."""
+    return Lines(role=role, arm=arm, label=label, x=tuple(x), runs=(tuple(y),))
 
 
 def _arms(
-    subject: _Subject, panel: Panel, smaller: Panel | None, answer: ClaimAnswer
+    subject: _Subject, smaller: Panel | None
 ) -> Iterator[tuple[LineRole, PlannedArm, Panel, str]]:
     """Yield the arms that are drawn: their role, where their records are, and what they are called.
 
     The other side of a claim that depends comes after its own.
     """
-    text = subject.text
-    namer = text.namer
-    base = panel.under(panel.bundles.arms[answer.base.name])
+    panel = subject.panel
+    answer = subject.answer
+    namer = subject.namer
+    base = panel.under(panel.arms[answer.base.name])
     side = next(
         (reading for reading in answer.sides or () if reading.name != answer.base.name), None
     )
     own = "runs"
     if side is not None and answer.base.varied is not None:
-        own = text.arm(answer.base)
+        own = subject.arm(answer.base)
     elif side is not None:
         own = "as run"
     yield "run", base.base, base, own
     if side is not None and side.varied is not None:
-        called = text.arm(side)
+        called = subject.arm(side)
         beside = _panel_of(side.name, panel)
-        if isinstance(side, AlternativeAnswer) and side.tier != panel.bundles.tier:
+        if isinstance(side, AlternativeAnswer) and side.tier != subject.tier:
             called += ", reduced scale"
             beside = _panel_of(side.name, smaller)
         if beside is not None:
             yield "side", beside.base, beside, called
     yield from (
-        (role, base.bundles.arms[name], base, namer.arm(name))
+        (role, base.arms[name], base, namer.arm(name))
         for role, name in _beside(answer)
-        if shares_settings(base.bundles.arms[name], base.base)
+        if shares_settings(base.arms[name], base.base)
     )
     if subject.check.group is not None:
         yield (
             "reference",
-            base.bundles.arms[subject.check.group],
+            base.arms[subject.check.group],
             base,
             namer.arm(subject.check.group),
         )
@@ -253,44 +242,43 @@ def _panel_of(name: str, panel: Panel | None) -> Panel | None:
     """The panel under a reading or an alternative; None where there are no records."""
     if panel is None:
         return None
-    bundles = panel.bundles
-    arms = {arm.name: arm for arm in alternatives_of(bundles.audit, bundles.claim)}
-    arm = bundles.arms.get(name) or arms.get(name)
+    arms = {arm.name: arm for arm in alternatives_of(panel.audit, panel.claim)}
+    arm = panel.arms.get(name) or arms.get(name)
     return None if arm is None else panel.under(arm)
 
 
 def _runs(panel: Panel, arm: PlannedArm) -> Iterator[Run]:
-    for record in panel.bundles.recorded(arm).runs.values():
+    for record in panel.recorded(arm).runs.values():
         if record.status is CellStatus.COMPLETED:
-            yield panel.bundles.run(arm, record)
+            yield panel.run(arm, record)
 
 
-def _drawn(subject: _Subject, run: Run, role: LineRole, label: str) -> Iterator[_Line]:
+def _drawn(subject: _Subject, run: Run, arm: str, role: LineRole, label: str) -> Iterator[Lines]:
     check = subject.check
     try:
         if subject.drawing.changes:
-            yield from _changes(subject, run, role, label)
+            yield from _changes(subject, run, arm, role, label)
         elif check.sizes is not None:
-            yield _Line(role, label, *_along(run, subject.quantity, check.sizes[0]))
+            yield _line(role, arm, label, *_along(run, subject.quantity, check.sizes[0]))
         elif subject.axis is not None:
-            yield _Line(role, label, *_along_levels(subject, run, subject.axis))
+            yield _line(role, arm, label, *_along_levels(subject, run, subject.axis))
         else:
-            yield _Line(role, label, *_over_training(subject, run, role))
+            yield _line(role, arm, label, *_over_training(subject, run, role))
             followed = check.followed(run) if role == "run" else None
             if followed is not None:
                 steps, values = followed
-                yield _Line("reference", "what it follows", *_thinned(steps, values[:, 0]))
+                yield _line("reference", arm, "what it follows", *_thinned(steps, values[:, 0]))
     except MeasurementMissingError:
         return
 
 
-def _changes(subject: _Subject, run: Run, role: LineRole, label: str) -> Iterator[_Line]:
+def _changes(subject: _Subject, run: Run, arm: str, role: LineRole, label: str) -> Iterator[Lines]:
     """Two changes, called by their quantities, those of the other side by its arm, too."""
     for part, quantity in zip(CHANGE_ROLES.get(role, ()), subject.drawing.changes, strict=False):
         noun = read_noun(quantity, subject.names)
         steps, values = subject.check.course(run, quantity)
         called = noun if role == "run" else f"{noun}, {label}"
-        yield _Line(part, called, *_thinned(steps, values[:, 0]))
+        yield _line(part, arm, called, *_thinned(steps, values[:, 0]))
 
 
 def _over_training(
@@ -318,7 +306,7 @@ def _along(run: Run, quantity: Quantity, axis: str) -> tuple[list[float], list[f
 
 def _along_levels(subject: _Subject, run: Run, axis: str) -> tuple[list[float], list[float]]:
     """The number at each coordinate of a graded claim at which it is one."""
-    grade = subject.panel.bundles.claim.grade
+    grade = subject.claim.grade
     found = sorted(
         (float(level), float(f"{condition.value:.4g}"))
         for level in (() if grade is None else grade.easiest_first)
@@ -349,20 +337,20 @@ def _judged(subject: _Subject, run: Run) -> Course:
 # --- fits ---------------------------------------------------------------------------------------
 
 
-def _fit(check: Kind, line: _Line) -> Iterator[_Line]:
+def _fit(check: Kind, line: Lines) -> Iterator[Lines]:
     """The law that is fitted to a run, where the check fits one."""
     if line.role not in FITS or len(set(line.x)) < 2:
         return
-    law = check.fitted(np.asarray(line.x), np.asarray(line.y))
+    law = check.fitted(np.asarray(line.x), np.asarray(line.runs[0]))
     if law is not None:
         x, y = law
         heights = [float(f"{height:.4g}") for height in y]
-        yield _Line(FITS[line.role], f"{line.label}, fitted", x.tolist(), heights)
+        yield _line(FITS[line.role], line.arm, f"{line.label}, fitted", x.tolist(), heights)
 
 
-def _typical(fits: Sequence[_Line]) -> Sequence[_Line]:
+def _typical(fits: Sequence[Lines]) -> Sequence[Lines]:
     """The fit with the middle rise among those to several runs."""
-    ordered = sorted(fits, key=lambda fit: fit.y[-1] - fit.y[0])
+    ordered = sorted(fits, key=lambda fit: fit.runs[0][-1] - fit.runs[0][0])
     return ordered[len(ordered) // 2 :][:1]
 
 
@@ -371,17 +359,15 @@ def _typical(fits: Sequence[_Line]) -> Sequence[_Line]:
 
 def _x_title(subject: _Subject) -> str:
     """The axis: a graded claim's symbol, a law's sizes, or what the length of training counts."""
-    bundles = subject.panel.bundles
-    if bundles.claim.grade is not None:
-        return bundles.claim.grade.symbol
+    if subject.claim.grade is not None:
+        return subject.symbol
     if subject.check.sizes is not None:
         return subject.check.sizes[0].replace("_", " ")
-    declared = bundles.audit.declaration(bundles.claim.experiment, subject.quantity.measurement)
+    declared = subject.audit.declaration(subject.claim.experiment, subject.quantity.measurement)
     if declared is not None and declared.step:
         return declared.step
-    experiment = bundles.audit.experiments[bundles.claim.experiment]
-    length = experiment.length or bundles.audit.length
-    words = "steps" if length is None else subject.text.setting(length)
+    length = subject.audit.length_of(subject.claim.experiment)
+    words = "steps" if length is None else subject.setting(length)
     counted = words.endswith("s") and " " not in words and words != "steps"
     return words.removesuffix("s") if counted else "training step"
 
@@ -407,12 +393,11 @@ def _levels(
     return (*ends, *others), subject.accepted
 
 
-def _stages(subject: _Subject, answer: ClaimAnswer, last: float) -> tuple[tuple[float, str], ...]:
+def _stages(subject: _Subject, last: float) -> tuple[tuple[float, str], ...]:
     """Where each stage of training ends, as a step, if the figure shows all of them."""
-    bundles = subject.panel.bundles
-    audit = bundles.audit
-    stages = audit.experiments[bundles.claim.experiment].stages
-    values = bundles.arms[answer.base.name].settings(audit, bundles.tier)
+    stages = subject.audit.experiments[subject.claim.experiment].stages
+    base = subject.panel.arms[subject.base.name]
+    values = base.settings(subject.audit, subject.tier)
     lengths: list[float] = []
     for place, stage in enumerate(stages):
         given = values.get(stage.steps)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from reproaudit.audit.arms import OWN, PlannedArm, Role
@@ -21,10 +22,9 @@ from reproaudit.formats.verdict import (
     Estimate,
     ReadingAnswer,
     RunAnswer,
-    Status,
     Verdict,
 )
-from reproaudit.judge.arms import JudgedArm, answer_to_check
+from reproaudit.judge.arms import answer_to_check, arm_answer
 from reproaudit.judge.readings import Panel
 from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
@@ -48,42 +48,87 @@ def rows_of(claim: ClaimText, panel: Panel | None = None) -> tuple[Row, ...]:
         panel: the claim before its records. Without it, controls and references that ran beside
             other readings, or at coordinates that do not decide, have no rows.
     """
-    rows = [row for put in _put(claim, panel) for row in _rows(claim, put)]
+    rows = [row for put in _put(claim, panel) for row in _rows(put)]
     return tuple(_with_cause(row, rows, claim) for row in rows)
 
 
 @dataclass(frozen=True)
 class _Put:
-    """Checks as they were put to an arm.
+    """Checks as they were put to an arm, and a condition of one of them over its runs.
 
     Attributes:
         checks: those of one role, from `place` on.
+        beside: the stated reading whose settings the arm shares.
         whole: the arm at all primary coordinates together, where it was put to one.
-        beside: the stated reading whose settings it shares.
+        estimate: the condition; None where no run has a number.
     """
 
+    claim: ClaimText
     checks: Sequence[Kind]
     arm: ArmAnswer
     beside: str | None = None
     role: RowRole = RowRole.DECIDES
     place: int = 0
     whole: ArmAnswer | None = None
+    estimate: Estimate | None = None
 
+    @cached_property
+    def said(self) -> list[tuple[RunAnswer, bool | None]]:
+        """Each run, and whether it meets the condition; one that diverged does not."""
+        runs = self.arm.runs
+        holds = [None] * len(runs) if self.estimate is None else self.estimate.holds
+        pairs = zip(runs, holds, strict=True)
+        return [(run, False if run.diverged else held) for run, held in pairs]
 
-@dataclass(frozen=True)
-class _Count:
-    """How many runs say what of one condition.
+    @cached_property
+    def yes(self) -> int:
+        """How many runs meet the condition."""
+        return sum(held is True for _, held in self.said)
 
-    Attributes:
-        unpaired: the runs beside which no run of a compared arm was planned, by this arm.
-    """
+    @cached_property
+    def n(self) -> int:
+        """How many runs meet it or not."""
+        return sum(held is not None for _, held in self.said)
 
-    yes: int
-    n: int
-    void: int
-    crashed: int
-    diverged: int
-    unpaired: Mapping[str, int] = field(default_factory=dict)
+    @cached_property
+    def unpaired(self) -> Counter[str]:
+        """The runs beside which no run of a compared arm was planned, by this arm."""
+        is_told = self.estimate is not None and self.n
+        return Counter(run.about for run, _ in self.said if is_told and self.is_unpaired(run))
+
+    @property
+    def void(self) -> int:
+        """How many other runs say nothing of it."""
+        return self.arm.n - self.n - self.arm.crashed - self.unpaired.total()
+
+    def is_unpaired(self, run: RunAnswer) -> bool:
+        """Tell whether a run has none beside it since a compared arm was planned with fewer."""
+        if run.void is not Void.NO_REFERENCE:
+            return False
+        seeds = self.claim.planned_seeds
+        return run.seed in seeds[OWN] - seeds[run.about]
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether one run decides, and no mean of runs."""
+        return self.claim.claim.exact or self.arm.stands_alone
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether a check decides, and tells nothing.
+
+        A control or what has to succeed may make it so, or that it compares a control with itself.
+        """
+        arm = self.arm
+        if isinstance(arm, ControlAnswer) and arm.verdict is Verdict.ITSELF:
+            return True
+        decides = self.role is RowRole.DECIDES
+        return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
+
+    @property
+    def diverged(self) -> str:
+        """How many runs diverged, in words; '' if none did."""
+        return f"{of(self.arm.diverged, self.n)} diverged" if self.arm.diverged else ""
 
 
 # --- what was asked -------------------------------------------------------------------------------
@@ -96,19 +141,19 @@ def _put(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
     if answer.grades:
         for level in answer.grades:
             whole = base if claim.is_primary(level) else None
-            yield _Put(headline, level, base.name, whole=whole)
+            yield _Put(claim, headline, level, base.name, whole=whole)
     else:
-        yield _Put(headline, base, base.name)
-    yield from (_Put(headline, reading, reading.name) for reading in answer.readings)
+        yield _Put(claim, headline, base, base.name)
+    yield from (_Put(claim, headline, reading, reading.name) for reading in answer.readings)
     yield from _beside(claim, panel)
     for role, checks, arms in (
         (RowRole.ALSO_SAID, claim.claim.support, answer.support),
         (RowRole.STRICTER, claim.claim.notes, answer.notes),
     ):
         for place, (check, arm) in enumerate(zip(checks, arms, strict=True)):
-            yield _Put([check], arm, base.name, role, place)
-            yield from _of_readings(panel, _Put([check], arm, None, role, place))
-    yield from (_Put(headline, other) for other in answer.alternatives)
+            yield _Put(claim, [check], arm, base.name, role, place)
+            yield from _of_readings(panel, _Put(claim, [check], arm, None, role, place))
+    yield from (_Put(claim, headline, other) for other in answer.alternatives)
 
 
 def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
@@ -116,7 +161,7 @@ def _of_readings(panel: Panel | None, put: _Put) -> Iterator[_Put]:
     if panel is None:
         return
     for planned in panel.other_readings():
-        arm = answer_to_check(panel.under(planned).bundles, put.checks[0], planned)
+        arm = answer_to_check(panel.under(planned), put.checks[0], planned)
         if arm.n:
             yield replace(put, arm=arm, beside=planned.name)
 
@@ -133,19 +178,19 @@ def _beside(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
             there = panel.under(planned)
             arms = shown if reading is answer.base else (*_arms(there),)
             for arm in arms:
-                if shares_settings(there.bundles.arms[arm.name], planned):
+                if shares_settings(there.arms[arm.name], planned):
                     placed.add(arm.name)
-                    yield _Put(headline, arm, reading.name)
-                    yield from _at_levels(there, arm, reading.name)
+                    yield _Put(claim, headline, arm, reading.name)
+                    yield from _at_levels(claim, there, arm, reading.name)
     own = answer.base.name if panel is None and answer.base.role is Role.OWN else None
-    yield from (_Put(headline, arm, own) for arm in shown if arm.name not in placed)
+    yield from (_Put(claim, headline, arm, own) for arm in shown if arm.name not in placed)
 
 
 def _arms(panel: Panel) -> Iterator[ArmAnswer]:
     """The controls, positive controls and arms without a part under a panel's own reading."""
     yield from panel.controls()
     for role in (Role.POSITIVE_CONTROL, Role.ABLATION):
-        yield from (ArmAnswer(**panel.headline(arm).fields()) for arm in panel.having(role))
+        yield from map(panel.headline, panel.having(role))
 
 
 def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
@@ -154,47 +199,45 @@ def shares_settings(planned: PlannedArm, reading: PlannedArm) -> bool:
     return planned.experiment == reading.experiment and merged == dict(planned.overrides)
 
 
-def _at_levels(panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
+def _at_levels(claim: ClaimText, panel: Panel, arm: ArmAnswer, beside: str) -> Iterator[_Put]:
     """An arm at the coordinates that do not decide."""
-    claim = panel.bundles.claim
-    headline = claim.headline
-    for level in () if claim.grade is None else claim.grade.easiest_first:
+    headline = panel.claim.headline
+    grade = panel.claim.grade
+    for level in () if grade is None else grade.easiest_first:
         if level not in panel.primary:
-            there = JudgedArm((panel.at(panel.bundles.arms[arm.name], level),))
-            yield _Put(headline, ArmAnswer(**there.fields()), beside)
+            there = panel.at(panel.arms[arm.name], level)
+            yield _Put(claim, headline, arm_answer([there], ArmAnswer), beside)
 
 
 # --- a row ----------------------------------------------------------------------------------------
 
 
-def _rows(claim: ClaimText, put: _Put) -> Iterator[Row]:
+def _rows(put: _Put) -> Iterator[Row]:
     """The rows of an arm: one for each condition, or for each check if no run has a number."""
     for place, estimate in enumerate(put.arm.estimates):
-        yield _row(claim, put, estimate, _level(claim, put, place))
-    if put.arm.estimates or not put.arm.n:
-        return
-    for place, check in enumerate(put.checks):
-        first = check.quantities()[0].measurement
-        noun = claim.namer.compared(claim.claim.experiment, check, first)[0]
-        yield _bare(claim, put, place, check, noun)
+        yield _row(replace(put, estimate=estimate), estimate, _level(put, place))
+    if not put.arm.estimates and put.arm.n:
+        yield from (_bare(put, place, check) for place, check in enumerate(put.checks))
 
 
-def _level(claim: ClaimText, put: _Put, place: int) -> Coordinate | None:
+def _level(put: _Put, place: int) -> Coordinate | None:
     """The coordinate of a condition that decides; of an arm at several together, in their order."""
     arm = put.arm
-    grade = claim.claim.grade
+    grade = put.claim.claim.grade
     if arm.at is not None or grade is None or put.role is not RowRole.DECIDES:
         return arm.at
     each = max(1, len(arm.estimates) // len(grade.primary))
     return grade.primary[min(place // each, len(grade.primary) - 1)]
 
 
-def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Row:
+def _bare(put: _Put, place: int, check: Kind) -> Row:
     """The row of a check of which no run of the arm has a number."""
+    claim = put.claim
     arm = put.arm
-    count = _Count(0, arm.diverged, arm.void, arm.crashed, arm.diverged)
-    decision = RowDecision.VOID if not count.n else RowDecision(arm.decision.value)
-    if _is_blind(put):
+    first = check.quantities()[0].measurement
+    noun = claim.namer.compared(claim.claim.experiment, check, first)[0]
+    decision = RowDecision.VOID if not put.n else RowDecision(arm.decision.value)
+    if put.is_blind:
         decision = RowDecision.TELLS_NOTHING
     number = check.numbers[0]
     values: dict[str, Any] = {
@@ -202,18 +245,18 @@ def _bare(claim: ClaimText, put: _Put, place: int, check: Kind, noun: str) -> Ro
         "noun": called_of(number, noun),
         "says": number.never.format(noun=noun),
         "decision": decision,
-        "why": _voids(claim, arm, arm.runs) or _diverged(count),
+        "why": _voids(claim, arm, arm.runs) or put.diverged,
     }
-    return Row(**_frame(claim, put, check, put.place + place, count, arm.at), **values)
+    return Row(**_frame(put, check, put.place + place, arm.at), **values)
 
 
-def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
+def _row(put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
+    claim = put.claim
     check = put.checks[estimate.check]
     number = estimate.number_of(check)
     noun, held = claim.named(estimate, check)
     limit = estimate.limit
-    count = _count(claim, put.arm, estimate)
-    decision = _decision(claim, put, estimate, count)
+    decision = _decision(put, estimate)
     within = limit.side is Side.WITHIN
     values: dict[str, Any] = {
         "condition": estimate.name,
@@ -238,9 +281,9 @@ def _row(claim: ClaimText, put: _Put, estimate: Estimate, at: Coordinate | None)
         "number_from": limit.number_from,
         "bound_why": limit.why or "",
         "decision": decision,
-        "why": _why(claim, put.arm, estimate, count, decision),
+        "why": _why(put, estimate, decision),
     }
-    return Row(**_frame(claim, put, check, put.place + estimate.check, count, at), **values)
+    return Row(**_frame(put, check, put.place + estimate.check, at), **values)
 
 
 def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
@@ -248,14 +291,13 @@ def _number_words(estimate: Estimate, number: Number, value: float | None) -> st
     return "" if is_unsaid or value is None else figure_words(estimate, number, value)
 
 
-def _frame(
-    claim: ClaimText, put: _Put, check: Kind, place: int, count: _Count, at: Coordinate | None
-) -> dict[str, Any]:
+def _frame(put: _Put, check: Kind, place: int, at: Coordinate | None) -> dict[str, Any]:
     """The fields of a row that are not its numbers."""
+    claim = put.claim
     arm = put.arm
     decides = put.role is RowRole.DECIDES
     whole = put.whole or arm
-    all_yes, all_n = answering_runs(whole) if decides else (count.yes, count.n)
+    all_yes, all_n = answering_runs(whole) if decides else (put.yes, put.n)
     grade = claim.claim.grade
     symbol = "" if at is None else f"{claim.symbol} = {at_words(at)}"
     return {
@@ -265,7 +307,7 @@ def _frame(
         "place": place,
         "arm": arm.name,
         "arm_role": arm.role,
-        "arm_words": _arm_words(claim, put),
+        "arm_words": _arm_words(put),
         "beside": put.beside,
         "varied": arm.varied,
         "tier": arm.tier if isinstance(arm, AlternativeAnswer) else claim.tier,
@@ -273,19 +315,20 @@ def _frame(
         "at_words": symbol,
         "primary": grade is None or at is None or at in grade.primary,
         "answer": _answer(arm),
-        "yes": count.yes,
-        "n": count.n,
-        "void": count.void,
-        "crashed": count.crashed,
-        "diverged": count.diverged,
+        "yes": put.yes,
+        "n": put.n,
+        "void": put.void,
+        "crashed": arm.crashed,
+        "diverged": arm.diverged,
         "all_yes": all_yes,
         "all_n": all_n,
-        "all_void": whole.void + whole.crashed if decides else count.void + count.crashed,
+        "all_void": whole.void + whole.crashed if decides else put.void + arm.crashed,
     }
 
 
-def _arm_words(claim: ClaimText, put: _Put) -> str:
+def _arm_words(put: _Put) -> str:
     """What a page calls an arm; where it ran under another stated value, with that value."""
+    claim = put.claim
     arm = put.arm
     if arm.role in (Role.OWN, Role.READING) and (arm.varied or claim.own):
         return claim.stated_value(arm)
@@ -306,67 +349,31 @@ def _answer(arm: ArmAnswer) -> str:
     return arm.specificity.value if isinstance(arm, AblationAnswer) else ""
 
 
-# --- counts and decisions -------------------------------------------------------------------------
+# --- decisions ------------------------------------------------------------------------------------
 
 
-def _count(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> _Count:
-    """How many runs meet a condition; one that diverged does not."""
-    pairs = [*zip(arm.runs, estimate.holds, strict=True)]
-    diverged = sum(run.diverged for run, _ in pairs)
-    known = sum(holds is not None and not run.diverged for run, holds in pairs)
-    crashed = sum(run.status is Status.CRASHED for run, _ in pairs)
-    yes = sum(holds is True and not run.diverged for run, holds in pairs)
-    n = known + diverged
-    unpaired = Counter(run.about for run, _ in pairs if n and _is_unpaired(claim, run))
-    void = len(pairs) - n - crashed - unpaired.total()
-    return _Count(yes, n, void, crashed, diverged, unpaired)
-
-
-def _is_unpaired(claim: ClaimText, run: RunAnswer) -> bool:
-    """Whether a run has none beside it since a compared arm was planned with fewer runs."""
-    if run.void is not Void.NO_REFERENCE:
-        return False
-    return run.seed in claim.planned_seeds[OWN] - claim.planned_seeds[run.about]
-
-
-def _decision(claim: ClaimText, put: _Put, estimate: Estimate, count: _Count) -> RowDecision:
+def _decision(put: _Put, estimate: Estimate) -> RowDecision:
     """What the runs decide of a condition."""
-    if _is_blind(put):
+    if put.is_blind:
         return RowDecision.TELLS_NOTHING
-    if not count.n:
+    if not put.n:
         return RowDecision.VOID
-    decision = None if _stands_alone(claim, put.arm) else estimate.decision
-    return RowDecision((decision or _counted(claim, put.arm, count)).value)
+    decision = None if put.stands_alone else estimate.decision
+    return RowDecision((decision or _counted(put)).value)
 
 
-def _stands_alone(claim: ClaimText, arm: ArmAnswer) -> bool:
-    """Whether one run decides, and no mean of runs."""
-    return claim.claim.exact or arm.stands_alone
-
-
-def _is_blind(put: _Put) -> bool:
-    """Whether a check decides, and tells nothing.
-
-    A control or what has to succeed may make it so, or that it compares a control with itself.
-    """
-    arm = put.arm
-    if isinstance(arm, ControlAnswer) and arm.verdict is Verdict.ITSELF:
-        return True
-    decides = put.role is RowRole.DECIDES
-    return decides and isinstance(arm, ReadingAnswer) and arm.answer is Answer.BLIND
-
-
-def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:
+def _counted(put: _Put) -> Decision:
     """Met with every void run as a no, missed with every void run as a yes; else open."""
-    most = arm.n - count.n + count.yes
-    if _stands_alone(claim, arm):
-        if most < arm.n:
+    runs = put.arm.n
+    most = runs - put.n + put.yes
+    if put.stands_alone:
+        if most < runs:
             return Decision.MISSED
-        return Decision.MET if count.yes == arm.n else Decision.OPEN
-    if arm.n < FEWEST_RUNS:
+        return Decision.MET if put.yes == runs else Decision.OPEN
+    if runs < FEWEST_RUNS:
         return Decision.OPEN
-    for decision, yes in ((Decision.MET, count.yes), (Decision.MISSED, most)):
-        if decide_count(yes, arm.n, claim.claim.share) is decision:
+    for decision, yes in ((Decision.MET, put.yes), (Decision.MISSED, most)):
+        if decide_count(yes, runs, put.claim.claim.share) is decision:
             return decision
     return Decision.OPEN
 
@@ -374,27 +381,23 @@ def _counted(claim: ClaimText, arm: ArmAnswer, count: _Count) -> Decision:
 # --- reasons --------------------------------------------------------------------------------------
 
 
-def _why(
-    claim: ClaimText, arm: ArmAnswer, estimate: Estimate, count: _Count, decision: RowDecision
-) -> str:
+def _why(put: _Put, estimate: Estimate, decision: RowDecision) -> str:
     """Why a condition is not decided, and what else is to be said of it."""
+    claim = put.claim
+    arm = put.arm
     is_met = decision is RowDecision.MET
     missed = [claim.noun_of(other) for other in arm.estimates if not other.met]
     if is_met and missed and isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS:
         return f"meets this; fails on {listed(missed)}"
     if is_met and _tells_little(claim, arm, estimate):
         return "no control clearly misses it"
-    unread = [
-        run
-        for run, holds in zip(arm.runs, estimate.holds, strict=True)
-        if holds is None and not _is_unpaired(claim, run)
-    ]
-    parts = [_diverged(count)]
+    parts = [put.diverged]
     parts += [
         f"{claim.namer.arm(name)} ran in {of(arm.n - runs, arm.n)}"
-        for name, runs in count.unpaired.items()
+        for name, runs in put.unpaired.items()
     ]
     if decision in (RowDecision.OPEN, RowDecision.VOID):
+        unread = [run for run, held in put.said if held is None and not put.is_unpaired(run)]
         parts += [_voids(claim, arm, unread), _open(arm, estimate)]
     return "; ".join(filter(None, parts))
 
@@ -403,10 +406,6 @@ def _tells_little(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> bool:
     base = claim.answer.base
     places = [base.estimates[place] for place in claim.answer.cannot_fail]
     return arm is base and any(estimate is other for other in places)
-
-
-def _diverged(count: _Count) -> str:
-    return f"{of(count.diverged, count.n)} diverged" if count.diverged else ""
 
 
 def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[RunAnswer]) -> str:

@@ -79,11 +79,10 @@ def upgrade(file: Path) -> tuple[str | None, list[Fault]]:
 
     The text is read back: the audit that it holds is the same, with the same rules.
     """
-    from reproaudit.audit.short.expansion import Expanded
     from reproaudit.audit.short.upgrade import in_order, upgraded
 
     _, document, _ = read_as(Audit, file, "an audit")
-    if isinstance(document, Expanded):
+    if document is not None and document.is_expanded:
         raise UsageError(f"{file}: found schema 3; expected an audit of schema 2.")
     audit, faults = read_audit(file)
     if audit is None:

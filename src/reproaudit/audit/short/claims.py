@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
+from reproaudit.audit.nodes import Node, renamed
 from reproaudit.audit.short.conditions import bound_of, checks_of, number, quantity
 from reproaudit.audit.short.fields import CHECKS, GRADE, MISSES, REPORTED
 from reproaudit.audit.short.names import Names
-from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.audit.short.settings import Settings
 
 ELSEWHERE = "runs"

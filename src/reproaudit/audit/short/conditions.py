@@ -11,9 +11,9 @@ from pydantic.fields import FieldInfo
 
 from reproaudit import checks, declarations
 from reproaudit.audit.faults import Violation
+from reproaudit.audit.nodes import Node, renamed
 from reproaudit.audit.short.checks import SIDES, Role, part_in, role
 from reproaudit.audit.short.names import Names
-from reproaudit.audit.short.nodes import Node, renamed
 from reproaudit.checks import KINDS
 from reproaudit.declarations import StrictModel
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.document import Document
-from reproaudit.audit.faults import Loc, Place, Violation, unknown
+from reproaudit.audit.faults import Loc, Violation, unknown
+from reproaudit.audit.nodes import Node, renamed
 from reproaudit.audit.short.claims import ELSEWHERE, arm_of, claim_of
 from reproaudit.audit.short.conditions import written_bound
 from reproaudit.audit.short.fields import (
@@ -29,8 +29,6 @@ from reproaudit.audit.short.fields import (
     STAGE,
 )
 from reproaudit.audit.short.names import Names
-from reproaudit.audit.short.nodes import Node, placed, plain, renamed
-from reproaudit.audit.short.refusals import short_words
 from reproaudit.audit.short.settings import Settings, scaled, settings_of
 from reproaudit.checks import KINDS, Kind
 
@@ -52,62 +50,27 @@ MOST_COPIED = 20_000
 EXPERIMENT = ("title", "runs", "training_loss", "length", "measures")
 
 
-@dataclass
-class Expanded(Document):
-    """A document of schema 2 that was made of one in the short form.
+def expanded(document: Document) -> tuple[Document, list[Violation], list[Violation]]:
+    """Return a document of schema 2 for one in the short form, and what is wrong there.
 
-    Attributes:
-        short: the document in the short form.
-        places: place in this document -> place in the short one.
-        found: what is wrong in the short one beyond what its models refuse, with places there.
-        unused: what it declares and nothing uses, with places there.
-        node: this document's data, with their places in the short one.
+    The first violations are what its models do not refuse, the others that nothing uses a name.
     """
-
-    short: Document = field(default_factory=Document)
-    places: dict[Loc, Loc] = field(default_factory=dict)
-    found: list[Violation] = field(default_factory=list)
-    unused: list[Violation] = field(default_factory=list)
-    node: Node = field(default_factory=lambda: Node({}, ()))
-
-    def written_at(self, loc: Loc) -> Loc:
-        """Return the place in the short document that a place in this one comes from."""
-        above = next(loc[:n] for n in range(len(loc), -1, -1) if loc[:n] in self.places)
-        return self.places[above]
-
-    def place(self, loc: Loc, *, at_key: bool = False) -> Place:
-        """Return the line and column in the file."""
-        return self.short.place(self.written_at(loc), at_key=at_key)
-
-    def above(self, faulty: Collection[Loc]) -> Collection[Loc]:
-        """Return every place that has a fault at it or below."""
-        return {loc[:depth] for loc in faulty for depth in range(len(loc) + 1)}
-
-    def sound(self, faulty: Collection[Loc]) -> Expanded | None:
-        """Return the document without the entries at fault; None if a fault lies elsewhere."""
-        if any(loc[:1] not in ALONE for loc in faulty):
-            return None
-        data = dict(self.node.data)
-        above = self.above(faulty)
-        for name in LISTS:
-            kept = [entry for entry in self.node.list_under(name) if entry.loc not in above]
-            data[name] = self.node.holding(kept if name != "findings" else [])
-        places: dict[Loc, Loc] = {}
-        plain_data = plain(self.node.holding(data), places)
-        return Expanded(plain_data, {}, {}, self.short, places)
-
-    def worded(self, message: str, remedy: str, rule: str) -> tuple[str, str]:
-        """Return a fault's message and remedy with the names of the short form."""
-        return short_words(message, remedy, rule)
+    audit = _Audit(document.node)
+    long = document.holding(audit.expanded())
+    return long, audit.faults, audit.unused
 
 
-def expanded(document: Document) -> Expanded:
-    """Return a document of schema 2 for one in the short form."""
-    audit = _Audit(placed(document.data))
-    places: dict[Loc, Loc] = {}
-    node = audit.expanded()
-    data = plain(node, places)
-    return Expanded(data, {}, {}, document, places, audit.faults, audit.unused, node)
+def sound_part(document: Document, faulty: Collection[Loc]) -> Document | None:
+    """Return what was expanded without the entries at fault; None if a fault lies elsewhere."""
+    if any(loc[:1] not in ALONE for loc in faulty):
+        return None
+    node = document.node
+    data = dict(node.data)
+    above = document.above(faulty)
+    for name in LISTS:
+        kept = [entry for entry in node.list_under(name) if entry.loc not in above]
+        data[name] = node.holding(kept if name != "findings" else [])
+    return document.holding(node.holding(data))
 
 
 class _Audit:
@@ -465,4 +428,4 @@ def _checks_of(claim: Node) -> Iterator[Kind]:
             model = KINDS.get(str(kind.data)) if kind is not None else None
             if model is not None:
                 with suppress(ValidationError, ValueError):
-                    yield model.model_validate_json(json.dumps(plain(check, {})))
+                    yield model.model_validate_json(json.dumps(check.plain({})))

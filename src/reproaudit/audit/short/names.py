@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reproaudit.audit.faults import Loc, Violation, unknown
-from reproaudit.audit.short.nodes import Node
+from reproaudit.audit.nodes import Node
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from reproaudit.audit.faults import Loc, Violation, unknown
-from reproaudit.audit.short.nodes import Node, plain
+from reproaudit.audit.nodes import Node
 from reproaudit.cell import value_text
 
 SOURCES = {
@@ -143,7 +143,7 @@ def _others(group: Node, name: str, entries: _Entries, only: bool) -> dict[str, 
         value = entry.mapping_under("values")[name]
         others.append(value)
         if (why := entry.get("unlikely")) is not None:
-            unlikely[value_text(plain(value, {}))] = why
+            unlikely[value_text(value.plain({}))] = why
     if listed is None or not others:
         return {}
     in_order = sorted(others, key=lambda node: node.loc)

@@ -1,4 +1,4 @@
-"""Data that know where they were written, while they are put into another form."""
+"""Data that know where they were written."""
 
 from __future__ import annotations
 
@@ -62,29 +62,19 @@ class Node:
         """Return other data at this place."""
         return Node(data, self.loc)
 
+    def plain(self, places: dict[Loc, Loc], loc: Loc = ()) -> Any:
+        """Return the plain data of a node, and note the place that each value comes from.
 
-def placed(data: Any, loc: Loc = ()) -> Node:
-    """Return plain data as nodes that know their places."""
-    if isinstance(data, dict):
-        return Node({name: placed(below, (*loc, name)) for name, below in data.items()}, loc)
-    if isinstance(data, list):
-        return Node([placed(below, (*loc, i)) for i, below in enumerate(data)], loc)
-    return Node(data, loc)
-
-
-def plain(node: Node, places: dict[Loc, Loc], loc: Loc = ()) -> Any:
-    """Return the plain data of a node, and note the place that each value comes from.
-
-    Args:
-        places: place in the data returned -> place in the file, which is filled.
-        loc: the place of the node in the data returned.
-    """
-    places[loc] = node.loc
-    if isinstance(node.data, dict):
-        return {name: plain(below, places, (*loc, name)) for name, below in node.data.items()}
-    if isinstance(node.data, list):
-        return [plain(below, places, (*loc, i)) for i, below in enumerate(node.data)]
-    return node.data
+        Args:
+            places: place in the data returned -> place in the file, which is filled.
+            loc: the place of the node in the data returned.
+        """
+        places[loc] = self.loc
+        if isinstance(self.data, dict):
+            return {name: below.plain(places, (*loc, name)) for name, below in self.data.items()}
+        if isinstance(self.data, list):
+            return [below.plain(places, (*loc, i)) for i, below in enumerate(self.data)]
+        return self.data
 
 
 def renamed(node: Node, fields: Mapping[str, str]) -> Node:
