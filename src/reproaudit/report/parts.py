@@ -216,7 +216,7 @@ _MARKS = {
     Answer.UNFINISHED: "–",
 }
 GRID_MARKS = (
-    "✓ yes, ✗ no, ± yes or open under a wider bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+    "✓ yes, ✗ no, ± misses our bound, not twice it, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
 )
 """What the marks of the grid mean."""
 

@@ -28,8 +28,8 @@ from reproaudit.scorecard.words import (
     count_words,
     ends_as,
     figure_of,
-    hanging,
     level_words,
+    missing,
     typical_words,
     words,
 )
@@ -302,7 +302,7 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [f"{of(*answering_runs(base))}; {why}"]
     brief = _counts(claim) if first.kind is ReasonKind.STRADDLES else []
     if first.kind is ReasonKind.NEAR:
-        brief = [f"{count_words(base)}; {hanging(first, claim)}"]
+        brief = [f"{count_words(base)}; {missing(first, claim)}"]
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 
