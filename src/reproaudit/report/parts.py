@@ -216,7 +216,8 @@ _MARKS = {
     Answer.UNFINISHED: "–",
 }
 GRID_MARKS = (
-    "✓ yes, ✗ no, ± misses our bound, not twice it, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+    "✓ yes, ✗ no, ± misses our bound, met or open at twice it, ◐ in part, ? open, "
+    "○ no evidence, ⊘ diverges"
 )
 """What the marks of the grid mean."""
 

@@ -427,7 +427,7 @@ def _reading_forms(claim: ClaimText) -> Forms:
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms]
     ends = Counter(ends_as(reading, briefly=True) for reading in others)
     brief = [
-        f"{how} with {'another value' if n == 1 else f'{n} others'}" for how, n in ends.items()
+        f"{how} with {'another value' if n == 1 else f'{n} values'}" for how, n in ends.items()
     ]
     return Forms(said if others else (), ", ".join(brief))
 

@@ -393,7 +393,7 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
 
 
 def _main(main: Sequence[ClaimText]) -> str:
-    """The main claim with its k of n, and the numbers that other stated values miss; several, each."""
+    """Each main claim with its k of n, and the numbers that other stated values miss."""
     more = ["".join(f"; {words}" for words in _elsewhere(claim, Figures.AGAINST)) for claim in main]
     if len(main) == 1:
         return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"

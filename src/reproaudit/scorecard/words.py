@@ -219,7 +219,7 @@ def count_words(arm: ArmAnswer, share: str = "") -> str:
 
 
 MISSES = "misses our bound"
-"""What is said of an answer that a relaxed bound of ours would turn or open, however far it lies."""
+"""What is said of an answer that a relaxed bound of ours would turn or open."""
 
 _TWICE: Mapping[Decision, str] = {
     Decision.MET: "within twice it",
