@@ -254,7 +254,7 @@ def _outcome_words(cells: Sequence[TriedCell], pairs: _Turns) -> str:
     if still := len(same) - len(moved):
         parts.append(f"{counted(still, 'claim')} {'keeps' if still == 1 else 'keep'} every number")
     other = [
-        f"{claim.name} ({of(cell.yes, cell.n)})"
+        f"{claim.name} ({of(cell.own_yes, cell.own_n)} → {of(cell.yes, cell.n)})"
         for cell, (claim, _) in zip(cells, pairs, strict=True)
         if not cell.settled and not cell.counts
     ]

@@ -356,10 +356,10 @@ def _near(reason: Reason, context: ClaimText) -> str:
     return f"{missing(reason, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
-def missing(reason: Reason, context: ClaimText) -> str:
+def missing(reason: Reason, context: ClaimText, *, briefly: bool = False) -> str:
     """Return that an answer misses our bound but not twice it, and where."""
     arm = context.arm_of(reason)
-    how = ends_as(arm) if isinstance(arm, ReadingAnswer) else MISSES
+    how = ends_as(arm, briefly=briefly) if isinstance(arm, ReadingAnswer) else MISSES
     return f"{how}{_there(arm, context)}"
 
 
