@@ -394,9 +394,11 @@ def _of_line(sheet: Sheet, claim: Claim, mark: str, text: str) -> Iterator[str]:
 def _of_hanging(sheet: Sheet, name: str, text: str) -> Iterator[str]:
     """What is said to hang on our bound, and would not be met with it relaxed."""
     sides = sheet.sides(name)
-    for k, n in re.findall(r"hangs on our bound(?: with [^;:]*?)?, (\d+) of (\d+)", text):
+    for k, n in re.findall(
+        r"misses our bound \(within twice it\)(?: with [^;:]*?)?, (\d+) of (\d+)", text
+    ):
         if ((int(k), int(n)), Answer.NEAR) not in sides:
-            yield f"hangs on our bound, {k} of {n}"
+            yield f"misses our bound (within twice it), {k} of {n}"
 
 
 def _of_coordinates(sheet: Sheet, name: str, text: str) -> Iterator[str]:
@@ -525,14 +527,17 @@ def _are_sides(sheet: Sheet, name: str, sides: Sequence[int], *, is_clear: bool)
 
 def _of_ours(sheet: Sheet, text: str) -> Iterator[str]:
     audit = sheet.audit
-    counts = {
-        "left out": len(audit.not_audited),
-        "worded from memory": sum(claim.wording == "recalled" for claim in audit.claims),
-    }
-    for words, expected in counts.items():
-        for k in re.findall(rf"(\d+) claims? {words}", text):
-            if int(k) != expected:
-                yield f"{k} claims {words}, expected {expected}"
+    left = re.search(r"left out (\d+) claim", text)
+    if int(left[1] if left else 0) != len(audit.not_audited):
+        yield f"{len(audit.not_audited)} claims were left out: {text}"
+    recalled = [claim.short for claim in sheet.claims.values() if claim.wording == "recalled"]
+    worded = re.search(r"worded (.*?) from memory", text)
+    names = re.findall("“([^”…]*)…?”", worded[1]) if worded else []
+    counted = re.match(r"\d+", worded[1]) if worded else None
+    named = [*zip(recalled, names, strict=False)]
+    if (int(counted[0]) if counted else len(names)) != len(recalled):
+        yield f"{len(recalled)} claims are worded from memory: {text}"
+    yield from (f"not worded from memory: {name}" for short, name in named if name not in short)
     changed = re.search(r"(?:no answer would|answers? would) change.*?(?=\. |\.$)", text)
     for name, claim in sheet.claims.items() if changed else ():
         called = re.findall("“([^”]*)”", changed[0]) if changed else []

@@ -371,7 +371,11 @@ def test_levels_that_decide_otherwise_keep_their_counts_however_short_the_line()
 
 @pytest.mark.parametrize(
     ("level", "how"),
-    [(0.15, "hangs on our bound"), (0.3, "not"), (None, "open under a wider bound")],
+    [
+        (0.15, "misses our bound (within twice it)"),
+        (0.3, "not"),
+        (None, "misses our bound (open at twice it)"),
+    ],
 )
 def test_only_what_another_bound_turns_hangs_on_it(level: float | None, how: str) -> None:
     ours = {**aligns(0.1), "from": "ours", "why": "So."}
@@ -399,7 +403,9 @@ def test_a_reading_that_hangs_on_our_bound_is_said_with_its_number() -> None:
     assert line(card).outcome is Outcome.SUPPORTED
     counts, _, reading = line(card).text.partition("; ")
     assert counts == "6 of 6 with level 0.02 (paper)"
-    assert reading.startswith("hangs on our bound with level 0.15 (code), 0 of 6 (0.1")
+    assert reading.startswith(
+        "misses our bound (within twice it) with level 0.15 (code), 0 of 6 (0.1"
+    )
     assert card.head.ours == (
         "If our bounds were half or twice as wide, this answer would change: "
         "“the distance vanishes”."

@@ -212,7 +212,8 @@ _MARKS = {
     Answer.UNFINISHED: "–",
 }
 GRID_MARKS = (
-    "✓ yes, ✗ no, ± yes or open under a wider bound, ◐ in part, ? open, ○ no evidence, ⊘ diverges"
+    "✓ yes, ✗ no, ± misses our bound, met or open at twice it, ◐ in part, ? open, "
+    "○ no evidence, ⊘ diverges"
 )
 """What the marks of the grid mean."""
 

@@ -59,7 +59,7 @@ def rows_left_out(every: Sequence[ClaimPart], brief: int) -> str:
     stated = sum(map(is_stated, left))
     counts = (
         (stated, "of stated values that are met in as many runs"),
-        (len(left) - stated, "of other arms that ended as they should"),
+        (len(left) - stated, "of other arms that, by all checks together, ended as they should"),
     )
     rows = "; ".join(f"{counted(count, 'row')} {which}" for count, which in counts if count)
     return f"Not on this page, but in scorecard.json: {rows}." if rows else ""

@@ -238,20 +238,28 @@ def _outcome_words(cells: Sequence[TriedCell], pairs: _Turns) -> str:
         for cell, (claim, arm) in zip(cells, pairs, strict=True)
         if cell.changes
     ]
-    judged = [cell for cell in cells if cell.settled]
-    same = [cell for cell in judged if not cell.changes]
-    moved = [cell for cell in same if cell.moved]
+    judged = [pair for pair in zip(cells, pairs, strict=True) if pair[0].settled]
+    same = [(cell, claim) for cell, (claim, _) in judged if not cell.changes]
+    moved = [cell for cell, _ in same if cell.moved]
+    kept = sum(cell.answer is cell.own_answer for cell in moved)
     rest = "other " if parts else ""
-    if moved:
-        keep = "keeps its answer" if len(moved) == 1 else "keep their answers"
-        parts.append(f"{counted(len(moved), f'{rest}claim')} {keep}")
+    if kept:
+        keep = "keeps its answer" if kept == 1 else "keep their answers"
+        parts.append(f"{counted(kept, f'{rest}claim')} {keep}")
+    parts += [
+        f"{claim.name} keeps {of(cell.yes, cell.n)}: {cell.own_answer} → {cell.answer}"
+        for cell, claim in same
+        if cell.moved and cell.answer is not cell.own_answer
+    ]
     if still := len(same) - len(moved):
         parts.append(f"{counted(still, 'claim')} {'keeps' if still == 1 else 'keep'} every number")
-    other = [cell for cell in cells if not cell.settled and not cell.counts]
+    other = [
+        f"{claim.name} ({of(cell.own_yes, cell.own_n)} → {of(cell.yes, cell.n)})"
+        for cell, (claim, _) in zip(cells, pairs, strict=True)
+        if not cell.settled and not cell.counts
+    ]
     if other:
-        parts.append(
-            f"{counted(len(other), 'claim')} not compared, since answers differ at this scale"
-        )
+        parts.append(f"not compared, since answers differ at this scale: {listed(other)}")
     if unsettled := len(cells) - len(judged) - len(other):
         parts.append(f"{counted(unsettled, 'claim')} not settled")
     return "; ".join(parts)

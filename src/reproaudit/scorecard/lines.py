@@ -28,8 +28,8 @@ from reproaudit.scorecard.words import (
     count_words,
     ends_as,
     figure_of,
-    hanging,
     level_words,
+    missing,
     typical_words,
     words,
 )
@@ -292,7 +292,8 @@ def _unclear(claim: ClaimText) -> list[str]:
     if first is None:
         return [count_words(base)]
     if first.kind is ReasonKind.NEAR and first.arm == base.name:
-        return [f"{ends_as(base)}, {form}" for form in _against(claim, base.estimates[first.place])]
+        against = _against(claim, base.estimates[first.place])
+        return [f"{ends_as(base, briefly=b)}, {form}" for b in (False, True) for form in against]
     if first.kind is ReasonKind.LEVELS and _levels(claim):
         return _levels(claim)
     why = words(first, claim)
@@ -302,7 +303,8 @@ def _unclear(claim: ClaimText) -> list[str]:
         return [f"{of(*answering_runs(base))}; {why}"]
     brief = _counts(claim) if first.kind is ReasonKind.STRADDLES else []
     if first.kind is ReasonKind.NEAR:
-        brief = [f"{count_words(base)}; {hanging(first, claim)}"]
+        ends = [missing(first, claim, briefly=briefly) for briefly in (False, True)]
+        brief = [f"{count_words(base)}; {end}" for end in ends]
     return [*(f"{count}; {why}" for count in _counts(claim)), *brief]
 
 
@@ -427,7 +429,7 @@ def _reading_forms(claim: ClaimText) -> Forms:
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms]
     ends = Counter(ends_as(reading, briefly=True) for reading in others)
     brief = [
-        f"{how} with {'another value' if n == 1 else f'{n} others'}" for how, n in ends.items()
+        f"{how} with {'another value' if n == 1 else f'{n} values'}" for how, n in ends.items()
     ]
     return Forms(said if others else (), ", ".join(brief))
 

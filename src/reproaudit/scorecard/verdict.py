@@ -156,7 +156,7 @@ class Brevity(IntEnum):
     OURS = 6
     """At which coordinates we judged, which their lines say."""
     VERDICT = 7
-    """In the verdict, numbers, and both sides of the only claim but main ones that depends."""
+    """In the verdict, both sides of the only claim but main ones that depends."""
     COUNTS = 8
     """In the table of choices, numbers, and other guesses that fail as well; ends of clauses."""
     LINES = 9
@@ -275,7 +275,7 @@ BRIEFEST_WORDS = 3
 
 def clauses_of(texts: Sequence[ClaimText], fewest: int = FEWEST_WORDS) -> dict[str, str]:
     """Return each claim's clause by its id, cut after some words where no other begins alike."""
-    shorts = [text.claim.short.split() for text in texts]
+    shorts = [[word.rstrip(",") for word in text.claim.short.split()] for text in texts]
     cut: dict[str, str] = {}
     for text, words in zip(texts, shorts, strict=True):
         most = next(
@@ -283,10 +283,8 @@ def clauses_of(texts: Sequence[ClaimText], fewest: int = FEWEST_WORDS) -> dict[s
             for most in range(fewest, len(words) + fewest + 1)
             if sum(other[:most] == words[:most] for other in shorts) == 1 or most >= len(words)
         )
-        whole = most + 2 >= len(words)
-        cut[text.answer.id] = (
-            text.claim.short if whole else f"{' '.join(words[:most]).rstrip(',')}…"
-        )
+        first = " ".join(text.claim.short.split()[:most]).rstrip(",")
+        cut[text.answer.id] = text.claim.short if most + 2 >= len(words) else f"{first}…"
     return cut
 
 
@@ -390,14 +388,13 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
     elif not claims:
         yield "No claim of the paper's own is judged."
     else:
-        yield from [f"{_main(main, briefly=briefly)}."] if main else []
+        yield from [f"{_main(main)}."] if main else []
         yield from [f"{_others(others, bool(main), briefly=briefly)}."] if others else []
 
 
-def _main(main: Sequence[ClaimText], *, briefly: bool) -> str:
-    """The main claim with its k of n; several, each with its own."""
-    figures = Figures.NONE if briefly else Figures.AGAINST
-    more = ["".join(f"; {words}" for words in _elsewhere(claim, figures)) for claim in main]
+def _main(main: Sequence[ClaimText]) -> str:
+    """Each main claim with its k of n, and the numbers that other stated values miss."""
+    more = ["".join(f"; {words}" for words in _elsewhere(claim, Figures.AGAINST)) for claim in main]
     if len(main) == 1:
         return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
@@ -555,7 +552,7 @@ def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool)
     known = ", which we set knowing earlier results," if judged.before_bounds else ""
     if changed := _changed_by_bounds(judged.texts, clauses):
         yield f"If our bounds{known} were half or twice as wide, {changed}."
-    made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged)]
+    made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged, clauses)]
     if made:
         yield f"We {listed(made)}."
 
@@ -589,7 +586,11 @@ def _levels(judged: JudgedPaper) -> Iterator[str]:
         yield f"judged {listed(sorted(levels))}"
 
 
-def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
+MOST_NAMED = 2
+"""The most claims worded from memory that are named; more are counted."""
+
+
+def _made_by_us(judged: JudgedPaper, clauses: Mapping[str, str]) -> Iterator[str]:
     """What we did, each a verb with its object."""
     guesses: dict[str, bool] = {}
     for value in judged.tried:
@@ -600,7 +601,10 @@ def _made_by_us(judged: JudgedPaper) -> Iterator[str]:
         some = counted(len(guesses), "setting")
         all_varied = varied == len(guesses)
         yield f"guessed and varied {some}" if all_varied else f"guessed {some} ({varied} varied)"
-    if recalled := sum(text.claim.wording == "recalled" for text in judged.texts):
-        yield f"worded {counted(recalled, 'claim')} from memory"
+    recalled = [text for text in judged.texts if text.claim.wording == "recalled"]
+    names = [f"“{clauses.get(text.answer.id, text.claim.short)}”" for text in recalled]
+    if recalled:
+        some = listed(names) if len(names) <= MOST_NAMED else counted(len(names), "claim")
+        yield f"worded {some} from memory"
     if left := len(judged.audit.not_audited):
         yield f"left out {counted(left, 'claim')}"

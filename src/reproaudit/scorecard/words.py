@@ -218,8 +218,14 @@ def count_words(arm: ArmAnswer, share: str = "") -> str:
 # --- reasons ------------------------------------------------------------------------------------
 
 
-HANGS = "hangs on our bound"
-"""What is said of an answer that a relaxed bound of ours would turn, however far it lies."""
+MISSES = "misses our bound"
+"""What is said of an answer that a relaxed bound of ours would turn or open."""
+
+_TWICE: Mapping[Decision, str] = {
+    Decision.MET: "within twice it",
+    Decision.OPEN: "open at twice it",
+}
+"""What becomes of it where that bound is twice as wide."""
 
 _ENDS: Mapping[Answer, str] = {
     Answer.YES: "holds",
@@ -236,9 +242,7 @@ def ends_as(arm: ReadingAnswer, *, briefly: bool = False) -> str:
     """Return how a claim ends under a value or at a coordinate; briefly in a word."""
     if arm.answer is not Answer.NEAR:
         return _ENDS[arm.answer]
-    if briefly:
-        return _ENDS[Answer.OPEN]
-    return HANGS if arm.relaxed is Decision.MET else "open under a wider bound"
+    return MISSES if briefly else f"{MISSES} ({_TWICE[arm.relaxed]})"
 
 
 WITHOUT: Mapping[Specificity, str] = {
@@ -349,13 +353,13 @@ def _near(reason: Reason, context: ClaimText) -> str:
     bound = bound_of(estimate, context.number_of(estimate))
     arm = context.arm_of(reason)
     leads = "would pass" if arm.relaxed is Decision.MET else "would leave it open"
-    return f"{hanging(reason, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
+    return f"{missing(reason, context)}: {stated(reason.bound)} {leads}, and {bound} is asked"
 
 
-def hanging(reason: Reason, context: ClaimText) -> str:
-    """Return that an answer hangs on our bound, or would be open under a wider one, and where."""
+def missing(reason: Reason, context: ClaimText, *, briefly: bool = False) -> str:
+    """Return that an answer misses our bound but not twice it, and where."""
     arm = context.arm_of(reason)
-    how = ends_as(arm) if isinstance(arm, ReadingAnswer) else HANGS
+    how = ends_as(arm, briefly=briefly) if isinstance(arm, ReadingAnswer) else MISSES
     return f"{how}{_there(arm, context)}"
 
 
