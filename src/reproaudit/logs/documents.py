@@ -7,7 +7,6 @@ steps and values for each metric, Keras' history a list of numbers for each.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +41,6 @@ from reproaudit.logs.spread import label_by_name, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
-TEXT_LOG = "text"
-"""The logger of what is read from lines for people."""
 
 
 def json_table(source: LogSource, text: str, place: str) -> Table | None:
@@ -125,41 +122,6 @@ def _framed(tree: Any) -> Any:
     return rows if flat_rows and telling else tree
 
 
-def lines_table(text: str, place: str) -> Table | None:
-    """Return the table of a text log whose lines end in JSON, or are parts such as ``loss: 0.5 |``.
-
-    So write fairseq and Megatron-LM. None if fewer than two lines hold numbers.
-    """
-    trees = [(line, _numbers_in(text)) for line, text in enumerate(text.split("\n"), start=1)]
-    rows = [(line, tree) for line, tree in trees if any(map(_holds_number, tree.values()))]
-    return replace(_of_objects(rows, place), logger=TEXT_LOG) if len(rows) > 1 else None
-
-
-def _numbers_in(line: str) -> dict[str, Any]:
-    """Return what a line of a text log holds: its JSON, or its step and the numbers by name."""
-    start = line.find("{")
-    if start >= 0 and line.rstrip().endswith("}"):
-        try:
-            tree = parse_json(line[start:], "")
-        except LogError:
-            return {}
-        return tree if isinstance(tree, dict) else {}
-    step = _STEP.search(line)
-    if "|" in line:
-        named = [_NAMED.fullmatch(part.strip()) for part in line.split("|")]
-    elif step is not None:
-        named = [_SAID.fullmatch(part.strip()) for part in line[step.end() :].split(",")]
-    else:
-        return {}
-    counted = {} if step is None else {step.group(1).lower(): step.group(2)}
-    return {**{m[1]: m[2] for m in named if m is not None}, **counted} if any(named) else {}
-
-
-_NUMBER = r"([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
-_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time in parentheses
-_NAMED = re.compile(rf"([A-Za-z][^:|]*): *{_NUMBER}{_AFTER}")
-_SAID = re.compile(rf"(?:/\d+)?[\]: ]*([A-Za-z][\w /.-]*?)(?: *[:=] *| +){_NUMBER}{_AFTER}")
-_STEP = re.compile(r"(?i)\b(iteration|iter|step|epoch)s?[ :]+(\d+)")
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
 
 
@@ -395,14 +357,19 @@ def _json_lines(text: str, place: str) -> Table:
     lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
+    return of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
 
 
 def _rows(trees: Sequence[Any], place: str) -> Table:
-    return _of_objects(enumerate(trees, start=1), place)
+    return of_objects(enumerate(trees, start=1), place)
 
 
-def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
+def of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
+    """Return the table of JSON objects, each with its line; nested names are joined by dots.
+
+    Raises:
+        LogError: if something else is among them, or there are too many.
+    """
     columns: dict[str, None] = {}
     rows = []
     for line, tree in trees:

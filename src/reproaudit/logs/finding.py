@@ -18,7 +18,7 @@ from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import TEXT_LOG, TRAINER_STATE
+from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
 from reproaudit.logs.logged import (
     LogError,
@@ -32,12 +32,13 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import read_table
+from reproaudit.logs.texts import TEXT_LOG
 
 _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 TABLES = (".csv", ".tsv", ".jsonl")
-_TEXTS = (".txt", ".log", ".dat", ".out", ".md")
+_TEXTS = (".txt", ".log", ".dat", ".out", ".md", ".org", ".rst", ".tex", ".html", ".htm")
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -268,8 +269,6 @@ class _Finder:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
-        elif source.ending == ".tex":
-            self._skip(file, _LATEX)
         elif source.ending == ".wandb":
             self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
@@ -325,7 +324,7 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
     if isinstance(runs, LogError):
         return f"no log: {runs.text}"
     if not runs:
-        return _OTHER if path.suffix == ".json" else _PROSE
+        return {".json": _OTHER, ".tex": _LATEX}.get(path.suffix.lower(), _PROSE)
     tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 

@@ -24,7 +24,7 @@ from reproaudit.logs.columns import (
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, lines_table, unrolled
+from reproaudit.logs.documents import json_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -57,12 +57,11 @@ from reproaudit.logs.rows import (
     csv_table,
     is_observed,
     is_said,
-    is_table,
-    markdown_table,
     sampled,
     without_summaries,
 )
 from reproaudit.logs.spread import spread
+from reproaudit.logs.texts import text_table
 
 _ENDED = re.compile(
     r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
@@ -86,10 +85,8 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
         table = _with_steps(csv_table(text, place, usual))
     elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
         table = json_table(source, text, place)
-    elif is_table(text):
-        table = csv_table(text, place, "\t")
     else:
-        table = markdown_table(text, place, source.asked) or lines_table(text, place)
+        table = text_table(text, place, source.asked)
     if table is None:
         return []
     if not source.asked.plain:
@@ -192,7 +189,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
-            config=dict(key.settings),
+            config={**table.config, **dict(key.settings)},
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
