@@ -113,7 +113,7 @@ def test_a_column_of_seeds_that_the_mapping_names_wins(tmp_path: Path) -> None:
     ("name", "line"),
     [
         ("{arm}/CartPole-v1_{seed}/0.monitor.csv", "CartPole-v1_{seed}/0.monitor.csv"),
-        ("{arm}/run_{seed}/results.csv", "run_{seed}/results.csv"),
+        ("{arm}/version_{seed}/results.csv", "version_{seed}/results.csv"),
         ("{arm}-{seed}.csv", "{arm}-{seed}.csv"),
     ],
 )

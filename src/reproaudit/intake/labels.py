@@ -17,10 +17,16 @@ from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.pooling import Request
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.configurations import alike, as_setting
+from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import STEP_IN_NAME, last_part, names_arm
+from reproaudit.logs.names import (
+    SEED_IN_NAME,
+    STEP_IN_NAME,
+    last_part,
+    likely_seed,
+    names_arm,
+)
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)
@@ -140,7 +146,8 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 
 def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
     """Return the runs with what their names tell; those that are points of one run are joined."""
-    named = [_labelled_by_name(run, asked) for run in runs]
+    labelled = [_labelled_by_name(run, asked) for run in runs]
+    named = [(_with_likely_seed(run, asked), step) for run, step in labelled]
     if is_named(audit):
         named = [(run, step) for run, (_, step) in zip(_in_arms(named, asked), named, strict=True)]
     return _joined_by_step(named, asked)
@@ -162,6 +169,18 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
     if "seed" in label.counts:
         run = replace(run, seed=label.counts["seed"], seed_of="its name")
     return replace(run, config=config), label.counts.get("step")
+
+
+def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
+    """Return a run with the seed that its name seems to tell, if nothing else does."""
+    is_stated = run.seed is not None or asked.columns.seed or "seeds" in asked.numbered
+    is_named = any(map(SEED_IN_NAME.search, run.parts)) or any(seeds_in(run.config))
+    likely = None if is_stated or is_named else likely_seed(run.parts)
+    if likely is None:
+        return run
+    word, seed = likely
+    remark = f"no seed was stated, and the number after '{word}' in its name was taken for it"
+    return replace(run, seed=seed, seed_of="its name, a guess", remarks=(*run.remarks, remark))
 
 
 def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:

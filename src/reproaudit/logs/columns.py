@@ -14,7 +14,6 @@ from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
     RUN_NAMES,
-    SEED_IN_NAME,
     SEED_LIKE,
     SEED_NAMES,
     SETTING_PREFIXES,
@@ -25,6 +24,7 @@ from reproaudit.logs.names import (
     is_own,
     is_seed_name,
     is_started_with,
+    names_seed,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
@@ -131,7 +131,7 @@ def _stem(source: LogSource, column: str) -> str:
     """Return what a lone column of values is called: as its file, if this is called as no run."""
     stem = stem_of(source.path)
     matched = PAGE_FILE.fullmatch(stem)
-    return matched.group(2) if matched else column if SEED_IN_NAME.search(stem) else stem
+    return matched.group(2) if matched else column if names_seed([stem]) else stem
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:

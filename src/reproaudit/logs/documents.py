@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from reproaudit.logs.asked import Asked
@@ -49,17 +50,27 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     is_object = first.startswith("{") and first.endswith("}")
     if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
-    tree = _framed(parse_json(text, place))
+    return tree_table(source, parse_json(text, place), place)
+
+
+def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
+    """Return the table in nested values; None if they are of no known form."""
+    tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
+    if isinstance(tree, dict) and tree.keys() >= _EVALUATED:
+        episodes = "its numbers are means of the episodes of each evaluation"
+        return replace(_columns(_means(tree), place), remarks=(episodes,))
+    tree = _by_column(tree)
     if not isinstance(tree, dict) or not tree:
         return None
     if "log_history" in tree or source.path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
-    if all(map(_is_metric, tree.values())):
-        return _sacred(source.path, tree, place)
+    series = dict(_series("", tree))
+    if series and all(series.values()):
+        return _sacred(source.path, series, place)
     if rows := _rows_below(tree, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
@@ -123,6 +134,8 @@ def _framed(tree: Any) -> Any:
 
 
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
+_EVALUATED = {"timesteps", "results", "ep_lengths"}
+"""The arrays of an EvalCallback of Stable-Baselines3, with a row for each evaluation."""
 
 
 def _holds_number(value: Any) -> bool:
@@ -343,10 +356,50 @@ def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
     return len(seeds) == length if isinstance(seeds, list) else number_of(seeds) == length
 
 
-def _is_metric(tree: Any) -> bool:
-    return isinstance(tree, dict) and all(
-        isinstance(tree.get(k), list) for k in ("steps", "values")
+def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield series of steps and values by their dotted names, and nothing under other names."""
+    lists = {n: v for n, v in tree.items() if isinstance(v, list)} if isinstance(tree, dict) else {}
+    if {"steps", "values"} <= lists.keys():
+        yield above, {"step": lists["steps"], "value": lists["values"]}
+    elif above and {"x", "y"} <= lists.keys() and "name" in tree:
+        yield above, {"step": lists["x"], "value": lists["y"]}
+    elif not lists and isinstance(tree, dict) and above.count(".") < 16:
+        for name, below in tree.items():
+            yield from _series(f"{above}.{name}" if above else str(name), below)
+    else:
+        yield above, {}
+
+
+def _by_column(tree: Any, depth: int = 0) -> Any:
+    """Return nested values with a list for each column of an array of rows: ``name.0``."""
+    if not isinstance(tree, dict) or depth == 16:
+        return tree
+    columns: dict[str, Any] = {}
+    for name, below in tree.items():
+        if not _is_array(below):
+            columns[name] = _by_column(below, depth + 1)
+        elif len(below[0]) == 1:
+            columns[name] = [cell for (cell,) in below]
+        else:
+            columns |= {
+                f"{name}.{n}": list(cells) for n, cells in enumerate(zip(*below, strict=True))
+            }
+    return columns
+
+
+def _is_array(tree: Any) -> bool:
+    rows = tree if isinstance(tree, list) else []
+    return bool(rows) and all(
+        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(_holds_number, row))
+        for row in rows
     )
+
+
+def _means(tree: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {
+        name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
+        for name, cells in tree.items()
+    }
 
 
 def _is_column(value: Any) -> bool:
@@ -399,15 +452,14 @@ def _columns(tree: Mapping[str, Sequence[Any]], place: str) -> Table:
     return _rows(rows, place)
 
 
-def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
-    """Return the rows of Sacred's file store, which holds a run's end in run.json."""
+def _sacred(path: Path, series: Mapping[str, Mapping[str, Any]], name: str) -> Table:
+    """Return the rows of series, as of Sacred's file store, which has a run's end in run.json."""
     beside = path.with_name("run.json")
     place = f"{name}, run.json"
     run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
     status = run.get("status") if isinstance(run, dict) else None
     rows: list[dict[str, Any]] = []
-    for tag, metric in tree.items():
-        points = {"step": metric["steps"], "value": metric["values"]}
+    for tag, points in series.items():
         for _, row in _columns(points, f"{name}: {tag}").rows:
             # a NumPy number, as jsonpickle writes it, has its own names
             value = row.get("value", row.get("value.value"))

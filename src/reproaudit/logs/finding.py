@@ -31,7 +31,7 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
-from reproaudit.logs.tables import read_table
+from reproaudit.logs.tables import ARRAYS, TREES, read_table
 from reproaudit.logs.texts import TEXT_LOG
 
 _ERRORS = ("error.txt", "error.pkl")
@@ -263,7 +263,7 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif source.ending in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+        elif source.ending in (".json", *ARRAYS, *TREES, *_TEXTS) and file.name not in CONFIG_FILES:
             self._count()
             try:
                 self._guessed[file] = read_table(source)

@@ -19,6 +19,7 @@ STEP_NAMES = (
     "train_step",
     "total_timesteps",
     "time/total_timesteps",
+    "timesteps",
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
@@ -79,6 +80,9 @@ CLOCK = re.compile(
 )
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
+_LIKE_SEED_IN_NAME = re.compile(
+    r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
+)
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run[_.]?(id|name|uuid|hash)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
@@ -94,6 +98,18 @@ _LAST_STEP = re.compile(
 )
 """Names of the number of steps in configurations."""
 _LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epochs")
+
+
+def names_seed(parts: Iterable[str]) -> bool:
+    """Return True if a folder or a file is called as what has one seed."""
+    return any(SEED_IN_NAME.search(part) or _LIKE_SEED_IN_NAME.search(part) for part in parts)
+
+
+def likely_seed(parts: Iterable[str]) -> tuple[str, int] | None:
+    """Return the word and the number after it in names such as ``ours_s3``, if it is one number."""
+    found = [matched for part in parts for matched in _LIKE_SEED_IN_NAME.finditer(part)]
+    numbers = {int(matched[2]) for matched in found}
+    return (found[-1][1], numbers.pop()) if len(numbers) == 1 else None
 
 
 def normal(name: str) -> str:

@@ -24,7 +24,7 @@ from reproaudit.logs.columns import (
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, unrolled
+from reproaudit.logs.documents import json_table, tree_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -42,14 +42,14 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import (
     ITEM_NAMES,
     MADE_NAMES,
-    SEED_IN_NAME,
     STATUS_NAMES,
     as_template,
     is_own,
+    names_seed,
     normal,
 )
 from reproaudit.logs.numbers import number_runs
-from reproaudit.logs.opening import read_log_text
+from reproaudit.logs.opening import MAX_YAML_BYTES, parse_yaml, read_arrays, read_log_text
 from reproaudit.logs.rows import (
     Table,
     TableRow,
@@ -63,6 +63,9 @@ from reproaudit.logs.rows import (
 from reproaudit.logs.spread import spread
 from reproaudit.logs.texts import text_table
 
+ARRAYS = (".npz", ".npy")
+TREES = (".yaml", ".yml")
+
 _ENDED = re.compile(
     r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
 )
@@ -75,20 +78,34 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     Messages call the file `place`, if not as its run.
     """
     place = place or source.name
-    text = read_log_text(source.path, place)
-    table: Table | None = None
-    if source.ending in (".csv", ".tsv"):
-        usual = "," if source.ending == ".csv" else "\t"
-        numbers = number_runs(source, text, usual)
+    if source.ending in ARRAYS:
+        table = tree_table(source, read_arrays(source.path, place), place)
+    else:
+        remarks: list[str] = []
+        text = read_log_text(source.path, place, remarks=remarks)
+        usual = {".csv": ",", ".tsv": "\t"}.get(source.ending)
+        numbers = number_runs(source, text, usual) if usual else None
         if numbers is not None:
             return numbers
-        table = _with_steps(csv_table(text, place, usual))
-    elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
-        table = json_table(source, text, place)
-    else:
-        table = text_table(text, place, source.asked)
-    if table is None:
-        return []
+        table = _written(source, text, place, usual)
+        table = table and replace(table, remarks=(*remarks, *table.remarks))
+    return [] if table is None else _read(source, table)
+
+
+def _written(source: LogSource, text: str, place: str, usual: str | None) -> Table | None:
+    """Return the table in a text; None if it holds none."""
+    if usual:
+        return _with_steps(csv_table(text, place, usual))
+    if source.ending in TREES:
+        refuse_beyond(MAX_YAML_BYTES, len(text), "characters of YAML", place)
+        return tree_table(source, parse_yaml(text, place), place)
+    if source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
+        return json_table(source, text, place)
+    return text_table(text, place, source.asked)
+
+
+def _read(source: LogSource, table: Table) -> list[LoggedRun]:
+    """Return the runs of a table."""
     if not source.asked.plain:
         table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
         table = _of_search(table, source.asked.columns)
@@ -203,7 +220,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    named = any(SEED_IN_NAME.search(part) for part in source.parts)
+    named = names_seed(source.parts)
     lacks = not named and not any(map(form.column, ("seed", "run", "step")))
     axes = form.named("axis")
     in_time = any(
