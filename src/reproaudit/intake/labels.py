@@ -72,6 +72,7 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
         arms=_arms(request),
         values=_values(request),
         names=mapping.names,
+        ignores=mapping.ignores,
     )
 
 
@@ -173,7 +174,8 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
 
 def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
     """Return a run with the seed that its name seems to tell, if nothing else does."""
-    is_stated = run.seed is not None or asked.columns.seed or "seeds" in asked.numbered
+    is_read = asked.columns.seed is not None or "{seed}" in (asked.names or "")
+    is_stated = run.seed is not None or is_read or "seeds" in asked.numbered
     is_named = any(map(SEED_IN_NAME.search, run.parts)) or any(seeds_in(run.config))
     likely = None if is_stated or is_named else likely_seed(run.parts)
     if likely is None:

@@ -53,6 +53,15 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     return tree_table(source, parse_json(text, place), place)
 
 
+def named_by_text(tree: Any) -> Any:
+    """Return nested values of YAML as JSON has them: every name is text, as are dates."""
+    if isinstance(tree, dict):
+        return {str(name): named_by_text(below) for name, below in tree.items()}
+    if isinstance(tree, list):
+        return [named_by_text(below) for below in tree]
+    return tree if tree is None or isinstance(tree, str | int | float) else str(tree)
+
+
 def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     """Return the table in nested values; None if they are of no known form."""
     tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
@@ -115,8 +124,10 @@ def _framed(tree: Any) -> Any:
         if lists and all(isinstance(row, list) and len(row) == len(columns) for row in rows):
             return [dict(zip(map(str, columns), row, strict=True)) for row in rows]
     first, *others = tree.values()
-    if not isinstance(first, dict) or any(
-        not isinstance(below, dict) or below.keys() != first.keys() for below in others
+    if (
+        not first
+        or not isinstance(first, dict)
+        or any(not isinstance(below, dict) or below.keys() != first.keys() for below in others)
     ):
         return tree
     if all(map(str.isdecimal, tree)):

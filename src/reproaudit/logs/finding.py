@@ -24,7 +24,6 @@ from reproaudit.logs.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    gathered,
     raise_all,
     refuse_beyond,
     some,
@@ -47,6 +46,7 @@ MOST_FILES = 1_000
 """Logs that are read below one path."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
+IGNORED = "a rule ignores it"
 _HIDDEN_NAME = re.compile(r"\.(?!\.?__)|__MACOSX$")
 """lm-eval calls a folder after its model's path: ./out/x is ``.__out__x``, which is not hidden."""
 _SETTINGS = "a folder of settings; name it where it holds runs"
@@ -77,11 +77,13 @@ def find_runs(
         finder = _Finder(path, LogSource(path, str(path), parts, asked), scratch)
         runs = finder.all_runs()
         left_out = finder.left_out(runs)
-        if not runs:
+        if not runs and {why for _, why in left_out} != {IGNORED}:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
         all_runs += runs
         skipped += left_out
+    if not all_runs:
+        raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
     return all_runs, skipped
 
 
@@ -151,11 +153,12 @@ class _Finder:
             known = {name: runs for name, runs in known.items() if name not in texts}
         alone = not (known or self._faults or self._has_kin(certain))
         for path, runs in self._guessed.items():
-            if not runs or not (alone or _pattern(path) in known):
+            is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
+            if not runs or not (is_asked or _pattern(path) in known):
                 beside = _pattern(path) in texts
                 self._skip(path, "text beside other logs" if beside else _reason(path, runs))
             elif isinstance(runs, LogError):
-                self._faults.append(runs)
+                self._note(runs, path)
             else:
                 certain += runs
         raise_all(self._faults)
@@ -224,14 +227,23 @@ class _Finder:
                 yield from self._together(folder, files)
                 waiting += reversed(below)
 
+    def _note(self, fault: LogError, path: Path) -> None:
+        """Keep the fault of a file; one that a rule ignores is passed over."""
+        if self._asked.asked.ignores(self._name(path)):
+            self._skip(path, IGNORED)
+        else:
+            self._faults.append(fault)
+
     def _count(self, files: int = 1) -> None:
         self._read_so_far += files
         refuse_beyond(MOST_FILES, self._read_so_far, "logs", self._asked.name)
 
     def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
         self._count()
-        with gathered(self._faults):
+        try:
             yield from list(reader(source, *more))
+        except LogError as fault:
+            self._note(fault, source.path)
 
     def _together(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""

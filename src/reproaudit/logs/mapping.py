@@ -190,6 +190,11 @@ class MappingFile(StrictModel):
                 stated = {**rule.model_dump(include=rule.model_fields_set), **stated}
         return RunRule(**stated) if matching else None
 
+    def ignores(self, run: str) -> bool:
+        """Return True if the rule for a run of this name leaves it out."""
+        rule = self.rule(run)
+        return rule is not None and rule.ignore
+
 
 def read_mapping(file: Path) -> MappingFile:
     """Read a mapping file.

@@ -24,7 +24,7 @@ from reproaudit.logs.columns import (
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, tree_table, unrolled
+from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -98,7 +98,7 @@ def _written(source: LogSource, text: str, place: str, usual: str | None) -> Tab
         return _with_steps(csv_table(text, place, usual))
     if source.ending in TREES:
         refuse_beyond(MAX_YAML_BYTES, len(text), "characters of YAML", place)
-        return tree_table(source, parse_yaml(text, place), place)
+        return tree_table(source, named_by_text(parse_yaml(text, place)), place)
     if source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
         return json_table(source, text, place)
     return text_table(text, place, source.asked)
