@@ -113,7 +113,7 @@ def test_a_column_of_seeds_that_the_mapping_names_wins(tmp_path: Path) -> None:
     ("name", "line"),
     [
         ("{arm}/CartPole-v1_{seed}/0.monitor.csv", "CartPole-v1_{seed}/0.monitor.csv"),
-        ("{arm}/run_{seed}/results.csv", "run_{seed}/results.csv"),
+        ("{arm}/version_{seed}/results.csv", "version_{seed}/results.csv"),
         ("{arm}-{seed}.csv", "{arm}-{seed}.csv"),
     ],
 )
@@ -207,8 +207,14 @@ def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
 
 def offered(told: str) -> str:
     """Return the lines of mapping that a refusal offers, and that can be pasted as they are."""
+    _, is_block, block = told.partition("say so:\n")
+    if is_block:
+        return block
     lines = re.findall(r"`([a-z_]+: [^`]*)`", told)
-    return "\n".join(line for line in lines if not re.search("…|NAME|TAG", line)) or "{}"
+    return (
+        "\n".join(line for line in dict.fromkeys(lines) if not re.search("…|NAME|TAG", line))
+        or "{}"
+    )
 
 
 @pytest.mark.parametrize("named", ["score", "val/score", "eval.score"])

@@ -17,10 +17,16 @@ from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.pooling import Request
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.configurations import alike, as_setting
+from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import STEP_IN_NAME, last_part, names_arm
+from reproaudit.logs.names import (
+    SEED_IN_NAME,
+    STEP_IN_NAME,
+    last_part,
+    likely_seed,
+    names_arm,
+)
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)
@@ -66,6 +72,7 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
         arms=_arms(request),
         values=_values(request),
         names=mapping.names,
+        ignores=mapping.ignores,
     )
 
 
@@ -140,7 +147,14 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 
 def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
     """Return the runs with what their names tell; those that are points of one run are joined."""
-    named = [_labelled_by_name(run, asked) for run in runs]
+    labelled = [_labelled_by_name(run, asked) for run in runs]
+    likely = [_with_likely_seed(run, asked) for run, _ in labelled]
+    seeds = [
+        run.seed for run, (before, _) in zip(likely, labelled, strict=True) if run is not before
+    ]
+    if is_named(audit) and len(seeds) > 1 and len({*seeds}) == len(seeds):
+        likely = [run for run, _ in labelled]  # numbers that no two arms share count all runs
+    named = [(run, step) for run, (_, step) in zip(likely, labelled, strict=True)]
     if is_named(audit):
         named = [(run, step) for run, (_, step) in zip(_in_arms(named, asked), named, strict=True)]
     return _joined_by_step(named, asked)
@@ -162,6 +176,19 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
     if "seed" in label.counts:
         run = replace(run, seed=label.counts["seed"], seed_of="its name")
     return replace(run, config=config), label.counts.get("step")
+
+
+def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
+    """Return a run with the seed that its name seems to tell, if nothing else does."""
+    is_read = asked.columns.seed is not None or "{seed}" in (asked.names or "")
+    is_stated = run.seed is not None or is_read or "seeds" in asked.numbered
+    is_named = any(map(SEED_IN_NAME.search, run.parts)) or any(seeds_in(run.config))
+    likely = None if is_stated or is_named else likely_seed(run.parts)
+    if likely is None:
+        return run
+    word, seed = likely
+    remark = f"no seed was stated, and the number after '{word}' in its name was taken for it"
+    return replace(run, seed=seed, seed_of="its name, a guess", remarks=(*run.remarks, remark))
 
 
 def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:
@@ -276,7 +303,11 @@ def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked)
 
 
 def _without_number(name: str, step: int) -> str:
-    return re.sub(rf"(?<!\d)0*{step}(?!\d)", "*", name)
+    """Return a name with a star for its step, and none for a seed that is the same number."""
+    called = [matched for matched in STEP_IN_NAME.finditer(name) if int(matched[1]) == step]
+    places = called or [*re.finditer(rf"(?<!\d)(0*{step})(?!\d)", name)]
+    start, end = places[-1].span(1)
+    return f"{name[:start]}*{name[end:]}"
 
 
 def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:

@@ -21,6 +21,7 @@ from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
 
+_STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
 
@@ -89,6 +90,11 @@ def pooled(
         if SEED_LIKE.search(column)
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
+    if not likely and _are_repeats(runs):
+        fault = f"found seed {runs[0].seed} in each of the {len(runs)} runs of"
+        text = f"{fault} {role_words(batch)}; expected one of its own for each. If they are runs,"
+        line = seed_ways(None)[0]
+        return [LogError(run.name, f"{text} number them in their order: `{line}`.", line)]
     least = min(tries, key=lambda each: (len(each.tags), each.last_step(each.tags))).name
     tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
     groups = [*map(_group, names)]
@@ -99,8 +105,23 @@ def pooled(
         ways = f"{ways[0].lower()}{ways[1:]}"
         ways = f"If it was resumed, write in a mapping `overlap: later`; else {ways}"
     if likely:
-        ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
-    return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
+        ways = f"Say in a mapping `{seed_ways(likely[0])[0]}`"
+    offers = seed_ways(likely[0])[:1] if likely else []
+    return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}", *offers)]
+
+
+def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
+    """Tell whether three runs or more of one arm state one seed, each in a place of its own.
+
+    Files that lie together may be points of one run, and so may what is called after a step.
+    """
+    names = [placed.run.name for placed in runs]
+    of_arm = all(ARM_NAME in placed.run.config for placed in runs)
+    is_apart = len({placed.run.folder for placed in runs}) == len(runs) > 2
+    of_steps = any(_STEP_LIKE.search(name) for name in names)
+    is_one = len({placed.seed for placed in runs}) == 1
+    alike = of_arm or len({re.sub(r"\d+", "#", name) for name in names}) == 1
+    return is_one and is_apart and alike and not of_steps
 
 
 def resumed(
@@ -183,23 +204,7 @@ def _group(run: str) -> str:
 
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them."""
-    differing: dict[str, tuple[Any, Any]] = {}
-    configs = [plain_names(each.run.config) for each in (run, other)]
-    own_names = plain_names(dict.fromkeys(run.names | other.names))
-    keys = sorted({*configs[0], *configs[1]})
-    for key in keys:
-        if any(part.startswith(f"{key}.") for part in keys):
-            continue  # whose parts are compared
-        left, right = (config.get(key, "nothing") for config in configs)
-        unread = [each.run.unread for each in (run, other)]
-        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
-        own = key not in own_names and is_own(key)
-        varies = any(
-            fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
-            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
-        )
-        if not (absent or own or varies or alike(left, right)):
-            differing[key] = left, right
+    differing = _differences(request, run, other)
     if not differing:
         return None
     listed = [f"{key} = {repr(right)[:60]}" for key, (_, right) in differing.items()]
@@ -225,14 +230,45 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     step = request.mapping.columns.step
     stated_step = f"step: {step}, " if step else ""
     is_one = run.run.files == other.run.files
+    told = [each.run.config.get(ARM_NAME) for each in (run, other)]
+    columns = run.run.columns.items()
+    arm_in_column = any(role == "setting" and c not in run.run.config for c, role in columns)
+    is_one = is_one and not (arm_in_column and None not in told)
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
+    line = f"vary: [{', '.join(differing)}]"
+    offers = [line] if None not in told and not is_one else []
+    if fits and not names:
+        offers = [f"configuration: {{{meant}}}"]
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
         f"{whole}{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
-        f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
+        f"`{line}`.{of_columns(other.run.columns)}",
+        *offers,
     )
+
+
+def _differences(request: Request, run: PlacedRun, other: PlacedRun) -> dict[str, tuple[Any, Any]]:
+    """Return what two runs were started with and may not differ in, by name."""
+    differing: dict[str, tuple[Any, Any]] = {}
+    configs = [plain_names(each.run.config) for each in (run, other)]
+    own_names = plain_names(dict.fromkeys(run.names | other.names))
+    keys = sorted({*configs[0], *configs[1]})
+    for key in keys:
+        if any(part.startswith(f"{key}.") for part in keys):
+            continue  # whose parts are compared
+        left, right = (config.get(key, "nothing") for config in configs)
+        unread = [each.run.unread for each in (run, other)]
+        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
+        own = key not in own_names and is_own(key)
+        varies = any(
+            fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
+            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
+        )
+        if not (absent or own or varies or alike(left, right)):
+            differing[key] = left, right
+    return differing
 
 
 def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -65,6 +65,7 @@ class Asked:
         arms: the settings of each arm, by its name in logs.
         values: the values that the audit has of each setting, in its arms among them.
         names: where in the names of files it stands what tells runs apart.
+        ignores: whether a rule leaves out what is called so.
     """
 
     axes: frozenset[str] = frozenset()
@@ -80,6 +81,7 @@ class Asked:
     arms: Mapping[str, Mapping[str, SettingValue]] = field(default_factory=dict)
     values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
     names: str | None = None
+    ignores: Callable[[str], bool] = lambda _: False
 
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""

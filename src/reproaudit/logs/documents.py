@@ -7,10 +7,10 @@ steps and values for each metric, Keras' history a list of numbers for each.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from reproaudit.logs.asked import Asked
@@ -42,8 +42,6 @@ from reproaudit.logs.spread import label_by_name, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"
 """Where Hugging Face's Trainer keeps what it logged."""
-TEXT_LOG = "text"
-"""The logger of what is read from lines for people."""
 
 
 def json_table(source: LogSource, text: str, place: str) -> Table | None:
@@ -52,17 +50,36 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     is_object = first.startswith("{") and first.endswith("}")
     if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
-    tree = _framed(parse_json(text, place))
+    return tree_table(source, parse_json(text, place), place)
+
+
+def named_by_text(tree: Any) -> Any:
+    """Return nested values of YAML as JSON has them: every name is text, as are dates."""
+    if isinstance(tree, dict):
+        return {str(name): named_by_text(below) for name, below in tree.items()}
+    if isinstance(tree, list):
+        return [named_by_text(below) for below in tree]
+    return tree if tree is None or isinstance(tree, str | int | float) else str(tree)
+
+
+def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
+    """Return the table in nested values; None if they are of no known form."""
+    tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
+    if isinstance(tree, dict) and tree.keys() >= _EVALUATED:
+        episodes = "its numbers are means of the episodes of each evaluation"
+        return replace(_columns(_means(tree), place), remarks=(episodes,))
+    tree = _by_column(tree)
     if not isinstance(tree, dict) or not tree:
         return None
     if "log_history" in tree or source.path.name == TRAINER_STATE:
         return _trainer_state(tree, place)
-    if all(map(_is_metric, tree.values())):
-        return _sacred(source.path, tree, place)
+    series = dict(_series("", tree))
+    if series and all(series.values()):
+        return _sacred(source.path, series, place)
     if rows := _rows_below(tree, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
@@ -107,8 +124,10 @@ def _framed(tree: Any) -> Any:
         if lists and all(isinstance(row, list) and len(row) == len(columns) for row in rows):
             return [dict(zip(map(str, columns), row, strict=True)) for row in rows]
     first, *others = tree.values()
-    if not isinstance(first, dict) or any(
-        not isinstance(below, dict) or below.keys() != first.keys() for below in others
+    if (
+        not first
+        or not isinstance(first, dict)
+        or any(not isinstance(below, dict) or below.keys() != first.keys() for below in others)
     ):
         return tree
     if all(map(str.isdecimal, tree)):
@@ -125,42 +144,9 @@ def _framed(tree: Any) -> Any:
     return rows if flat_rows and telling else tree
 
 
-def lines_table(text: str, place: str) -> Table | None:
-    """Return the table of a text log whose lines end in JSON, or are parts such as ``loss: 0.5 |``.
-
-    So write fairseq and Megatron-LM. None if fewer than two lines hold numbers.
-    """
-    trees = [(line, _numbers_in(text)) for line, text in enumerate(text.split("\n"), start=1)]
-    rows = [(line, tree) for line, tree in trees if any(map(_holds_number, tree.values()))]
-    return replace(_of_objects(rows, place), logger=TEXT_LOG) if len(rows) > 1 else None
-
-
-def _numbers_in(line: str) -> dict[str, Any]:
-    """Return what a line of a text log holds: its JSON, or its step and the numbers by name."""
-    start = line.find("{")
-    if start >= 0 and line.rstrip().endswith("}"):
-        try:
-            tree = parse_json(line[start:], "")
-        except LogError:
-            return {}
-        return tree if isinstance(tree, dict) else {}
-    step = _STEP.search(line)
-    if "|" in line:
-        named = [_NAMED.fullmatch(part.strip()) for part in line.split("|")]
-    elif step is not None:
-        named = [_SAID.fullmatch(part.strip()) for part in line[step.end() :].split(",")]
-    else:
-        return {}
-    counted = {} if step is None else {step.group(1).lower(): step.group(2)}
-    return {**{m[1]: m[2] for m in named if m is not None}, **counted} if any(named) else {}
-
-
-_NUMBER = r"([-+]?(?:\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
-_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time in parentheses
-_NAMED = re.compile(rf"([A-Za-z][^:|]*): *{_NUMBER}{_AFTER}")
-_SAID = re.compile(rf"(?:/\d+)?[\]: ]*([A-Za-z][\w /.-]*?)(?: *[:=] *| +){_NUMBER}{_AFTER}")
-_STEP = re.compile(r"(?i)\b(iteration|iter|step|epoch)s?[ :]+(\d+)")
 _SEEDS: Mapping[str, str] = {"seeds": "seed"}
+_EVALUATED = {"timesteps", "results", "ep_lengths"}
+"""The arrays of an EvalCallback of Stable-Baselines3, with a row for each evaluation."""
 
 
 def _holds_number(value: Any) -> bool:
@@ -381,10 +367,53 @@ def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
     return len(seeds) == length if isinstance(seeds, list) else number_of(seeds) == length
 
 
-def _is_metric(tree: Any) -> bool:
-    return isinstance(tree, dict) and all(
-        isinstance(tree.get(k), list) for k in ("steps", "values")
+def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield series of steps and values by their dotted names, and nothing under other names."""
+    lists = {n: v for n, v in tree.items() if isinstance(v, list)} if isinstance(tree, dict) else {}
+    if {"steps", "values"} <= lists.keys():
+        yield above, {"step": lists["steps"], "value": lists["values"]}
+    elif above and {"x", "y"} <= lists.keys() and "name" in tree:
+        yield above, {"step": lists["x"], "value": lists["y"]}
+    elif not lists and isinstance(tree, dict) and above.count(".") < 16:
+        for name, below in tree.items():
+            yield from _series(f"{above}.{name}" if above else str(name), below)
+    else:
+        yield above, {}
+
+
+def _by_column(tree: Any, depth: int = 0) -> Any:
+    """Return nested values with a list for each column of an array of rows: ``name.c0``.
+
+    Nothing tells whether these are runs, so they are called as no seeds are.
+    """
+    if not isinstance(tree, dict) or depth == 16:
+        return tree
+    columns: dict[str, Any] = {}
+    for name, below in tree.items():
+        if not _is_array(below):
+            columns[name] = _by_column(below, depth + 1)
+        elif len(below[0]) == 1:
+            columns[name] = [cell for (cell,) in below]
+        else:
+            columns |= {
+                f"{name}.c{n}": list(cells) for n, cells in enumerate(zip(*below, strict=True))
+            }
+    return columns
+
+
+def _is_array(tree: Any) -> bool:
+    rows = tree if isinstance(tree, list) else []
+    return bool(rows) and all(
+        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(_holds_number, row))
+        for row in rows
     )
+
+
+def _means(tree: Mapping[str, Any]) -> dict[str, list[Any]]:
+    return {
+        name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
+        for name, cells in tree.items()
+    }
 
 
 def _is_column(value: Any) -> bool:
@@ -395,14 +424,24 @@ def _json_lines(text: str, place: str) -> Table:
     lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    return _of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
+    objects = [(n, parse_json(line, f"{place}:{n}")) for n, line in lines]
+    head, *others = (tree for _, tree in objects)
+    names = {name for tree in others if isinstance(tree, dict) for name in tree}
+    if not names or not isinstance(head, dict) or not names.isdisjoint(head):
+        return of_objects(objects, place)
+    return replace(of_objects(objects[1:], place), config=dict(flat("", head, place)))
 
 
 def _rows(trees: Sequence[Any], place: str) -> Table:
-    return _of_objects(enumerate(trees, start=1), place)
+    return of_objects(enumerate(trees, start=1), place)
 
 
-def _of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
+def of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
+    """Return the table of JSON objects, each with its line; nested names are joined by dots.
+
+    Raises:
+        LogError: if something else is among them, or there are too many.
+    """
     columns: dict[str, None] = {}
     rows = []
     for line, tree in trees:
@@ -432,15 +471,14 @@ def _columns(tree: Mapping[str, Sequence[Any]], place: str) -> Table:
     return _rows(rows, place)
 
 
-def _sacred(path: Path, tree: Mapping[str, Any], name: str) -> Table:
-    """Return the rows of Sacred's file store, which holds a run's end in run.json."""
+def _sacred(path: Path, series: Mapping[str, Mapping[str, Any]], name: str) -> Table:
+    """Return the rows of series, as of Sacred's file store, which has a run's end in run.json."""
     beside = path.with_name("run.json")
     place = f"{name}, run.json"
     run = parse_json(read_log_text(beside, place), place) if beside.is_file() else None
     status = run.get("status") if isinstance(run, dict) else None
     rows: list[dict[str, Any]] = []
-    for tag, metric in tree.items():
-        points = {"step": metric["steps"], "value": metric["values"]}
+    for tag, points in series.items():
         for _, row in _columns(points, f"{name}: {tag}").rows:
             # a NumPy number, as jsonpickle writes it, has its own names
             value = row.get("value", row.get("value.value"))

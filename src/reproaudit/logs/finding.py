@@ -18,26 +18,33 @@ from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
-from reproaudit.logs.documents import TEXT_LOG, TRAINER_STATE
+from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
 from reproaudit.logs.logged import (
     LogError,
     LoggedRun,
     LogSource,
-    gathered,
     raise_all,
     refuse_beyond,
     some,
 )
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
-from reproaudit.logs.tables import read_table
+from reproaudit.logs.tables import ARRAYS, TREES, read_table
+from reproaudit.logs.texts import TEXT_LOG
 
 _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
-_PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+_UNREAD = {
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz"), "packed; unpack it"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a workbook; save its sheet as CSV"),
+    **dict.fromkeys((".parquet", ".feather"), "a table in bytes; write it as CSV"),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), "it may run code; write CSV or JSON"),
+    ".wandb": "W&B's own log; export run.scan_history() as CSV",
+}
+"""Files with results that are not read, each with the way to have these read."""
 TABLES = (".csv", ".tsv", ".jsonl")
-_TEXTS = (".txt", ".log", ".dat", ".out", ".md")
+_TEXTS = (".txt", ".log", ".dat", ".out", ".md", ".org", ".rst", ".tex", ".html", ".htm")
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -46,6 +53,7 @@ MOST_FILES = 1_000
 """Logs that are read below one path."""
 _OTHER = "no log"
 _HIDDEN = "hidden"
+IGNORED = "a rule ignores it"
 _HIDDEN_NAME = re.compile(r"\.(?!\.?__)|__MACOSX$")
 """lm-eval calls a folder after its model's path: ./out/x is ``.__out__x``, which is not hidden."""
 _SETTINGS = "a folder of settings; name it where it holds runs"
@@ -76,11 +84,13 @@ def find_runs(
         finder = _Finder(path, LogSource(path, str(path), parts, asked), scratch)
         runs = finder.all_runs()
         left_out = finder.left_out(runs)
-        if not runs:
+        if not runs and {why for _, why in left_out} != {IGNORED}:
             words = f" Passed over: {'; '.join(by_reason(left_out))}." if left_out else ""
             raise LogError(str(path), f"found no log; expected {LOG_KINDS}.{words}")
         all_runs += runs
         skipped += left_out
+    if not all_runs:
+        raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
     return all_runs, skipped
 
 
@@ -150,11 +160,12 @@ class _Finder:
             known = {name: runs for name, runs in known.items() if name not in texts}
         alone = not (known or self._faults or self._has_kin(certain))
         for path, runs in self._guessed.items():
-            if not runs or not (alone or _pattern(path) in known):
+            is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
+            if not runs or not (is_asked or _pattern(path) in known):
                 beside = _pattern(path) in texts
                 self._skip(path, "text beside other logs" if beside else _reason(path, runs))
             elif isinstance(runs, LogError):
-                self._faults.append(runs)
+                self._note(runs, path)
             else:
                 certain += runs
         raise_all(self._faults)
@@ -223,14 +234,23 @@ class _Finder:
                 yield from self._together(folder, files)
                 waiting += reversed(below)
 
+    def _note(self, fault: LogError, path: Path) -> None:
+        """Keep the fault of a file; one that a rule ignores is passed over."""
+        if self._asked.asked.ignores(self._name(path)):
+            self._skip(path, IGNORED)
+        else:
+            self._faults.append(fault)
+
     def _count(self, files: int = 1) -> None:
         self._read_so_far += files
         refuse_beyond(MOST_FILES, self._read_so_far, "logs", self._asked.name)
 
     def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
         self._count()
-        with gathered(self._faults):
+        try:
             yield from list(reader(source, *more))
+        except LogError as fault:
+            self._note(fault, source.path)
 
     def _together(self, folder: Path, files: list[Path]) -> Iterator[LoggedRun]:
         """Yield the runs that the files of one folder hold together, then those of each file."""
@@ -262,19 +282,14 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif source.ending in (".json", *_TEXTS) and file.name not in CONFIG_FILES:
+        elif source.ending in (".json", *ARRAYS, *TREES, *_TEXTS) and file.name not in CONFIG_FILES:
             self._count()
             try:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
-        elif source.ending == ".tex":
-            self._skip(file, _LATEX)
-        elif source.ending == ".wandb":
-            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
-            is_packed = file.suffix.lower() in _PACKED
-            self._skip(file, "packed; unpack it" if is_packed else _OTHER)
+            self._skip(file, _UNREAD.get(file.suffix.lower(), _OTHER))
 
     def _trainer_state(self, file: Path, home: Path) -> Iterator[LoggedRun]:
         source = replace(self._source(home), path=file)
@@ -325,7 +340,7 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
     if isinstance(runs, LogError):
         return f"no log: {runs.text}"
     if not runs:
-        return _OTHER if path.suffix == ".json" else _PROSE
+        return {".json": _OTHER, ".tex": _LATEX}.get(path.suffix.lower(), _PROSE)
     tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 

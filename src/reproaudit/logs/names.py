@@ -19,6 +19,7 @@ STEP_NAMES = (
     "train_step",
     "total_timesteps",
     "time/total_timesteps",
+    "timesteps",
     "epoch",
 )
 """Columns that count steps, the likelier first; capital letters make no difference."""
@@ -70,7 +71,11 @@ SUMMARIES = frozenset((*_SUMS, *_SPREADS))
 """Words in the place of a seed in a row that sums others up."""
 SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
-STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
+STEP_IN_NAME = re.compile(
+    r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?)[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE
+)
+_GENERIC = {"value", "values", "score", "scores", "result", "results", "metric"}
+"""Words for whatever number."""
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
 """What the numbers of all runs are called beside their mean."""
 CLOCK = re.compile(
@@ -79,6 +84,9 @@ CLOCK = re.compile(
 )
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
+_LIKE_SEED_IN_NAME = re.compile(
+    r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
+)
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run[_.]?(id|name|uuid|hash)|job_?id|task_id|trial_id|"
     r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
@@ -94,6 +102,18 @@ _LAST_STEP = re.compile(
 )
 """Names of the number of steps in configurations."""
 _LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epochs")
+
+
+def names_seed(parts: Iterable[str]) -> bool:
+    """Return True if a folder or a file is called as what has one seed."""
+    return any(SEED_IN_NAME.search(part) or _LIKE_SEED_IN_NAME.search(part) for part in parts)
+
+
+def likely_seed(parts: Iterable[str]) -> tuple[str, int] | None:
+    """Return the word and the number after it in names such as ``ours_s3``, if it is one number."""
+    found = [matched for part in parts for matched in _LIKE_SEED_IN_NAME.finditer(part)]
+    numbers = {int(matched[2]) for matched in found}
+    return (found[-1][1], numbers.pop()) if len(numbers) == 1 else None
 
 
 def normal(name: str) -> str:
@@ -126,6 +146,19 @@ def _is_cut(word: str, other: str) -> bool:
 def words_of_name(name: str) -> set[str]:
     """Return the words and numbers in a name."""
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
+
+
+def may_be(name: str, tag: str) -> bool:
+    """Return True if a tag may hold what is called so: they share words, and differ on one side.
+
+    So do accuracy and ``eval/acc``, and not train_accuracy and test_accuracy, nor top1 and top5.
+    """
+    own = words_of_name(name)
+    told = {word for word in words_of_name(re.sub(r"\{\w+\}", "", tag)) if word != "s"}
+    shared = kin(name, tag)
+    others = {word for word in told - kin(tag, name) if len(word) > 1 or word.isdigit()}
+    is_spread = not told.isdisjoint(_SPREADS)
+    return told <= _GENERIC or bool(shared and not is_spread and not (own - shared and others))
 
 
 def is_called(name: str, tag: str) -> bool:
@@ -166,7 +199,7 @@ def as_template(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold|run|trial)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial|s)[_=-]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 

@@ -10,9 +10,11 @@ import stat
 import time
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+import numpy as np
 import yaml
 from yaml.composer import Composer
 
@@ -36,8 +38,13 @@ def open_log(path: Path, place: str, most: int = MAX_LOG_BYTES) -> IO[bytes]:
         raise LogError(place, text) from None
 
 
-def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
-    """Read all of a text file, be it packed by gzip: UTF-8, or UTF-16 with its mark."""
+def read_log_text(
+    path: Path, place: str, most: int = MAX_TEXT_BYTES, remarks: list[str] | None = None
+) -> str:
+    """Read all of a text file, be it packed by gzip: UTF-8, UTF-16 with its mark, or cp1252.
+
+    That it is the last, as Excel saves CSV on Windows, is added to the `remarks`.
+    """
     with open_log(path, place, most) as handle:
         data = handle.read()
     try:
@@ -55,8 +62,42 @@ def read_log_text(path: Path, place: str, most: int = MAX_TEXT_BYTES) -> str:
     try:
         return data.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        text = f"found bytes that are no UTF-8 text at {error.start}; expected text."
-        raise LogError(place, f"{text} If it is text, save it as UTF-8.") from None
+        at = error.start
+        fault = f"found bytes that are no {error.encoding} text at {at}; expected text."
+    if remarks is not None and not is_wide:
+        with suppress(UnicodeDecodeError):
+            text = data.decode("cp1252")
+            odd = text[max(0, at - 9) : at + 9].strip()
+            remarks.append(f"it is no UTF-8, and was read as cp1252, as in '{odd}'")
+            return text
+    raise LogError(place, f"{fault} If it is text, save it as UTF-8.")
+
+
+def read_arrays(path: Path, place: str) -> dict[str, Any]:
+    """Read NumPy's arrays of plain values by name, as lists; the only one of ``.npy`` has none.
+
+    Raises:
+        LogError: if it is no such file, or too large.
+    """
+    try:
+        with open_log(path, place, MAX_TEXT_BYTES) as handle:
+            if zipfile.is_zipfile(handle):
+                with zipfile.ZipFile(handle) as archive:
+                    size = sum(member.file_size for member in archive.infolist())
+                if size > MAX_TEXT_BYTES:
+                    raise ValueError(f"more than {MAX_TEXT_BYTES:,} bytes unpacked")
+            handle.seek(0)
+            loaded = np.load(handle, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": loaded.tolist()}
+            return {name: loaded[name].tolist() for name in loaded.files}
+    except LogError:
+        raise
+    except Exception as error:  # what NumPy raises over damaged files has no end
+        text = (
+            f"found no arrays of plain values ({str(error)[:80]}); expected NumPy's file of them."
+        )
+        raise LogError(place, text) from None
 
 
 def parse_json(data: str, place: str) -> Any:

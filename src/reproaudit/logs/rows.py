@@ -32,6 +32,8 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
+INDEX = "index"
+"""The column of the names of rows, where its header is empty."""
 
 MOST_IN_LINE = 2**22
 """Characters in a line: four hundred for each of ten thousand columns."""
@@ -59,6 +61,7 @@ class Table:
         remarks: what was read otherwise than it is written.
         alone: True of a JSON object: its numbers are of the end of a run.
         logger: who wrote it.
+        config: what it says that its runs were started with.
         ending: what is known of a run's end, as fields of `LoggedRun`.
         roles: the columns whose role and name are known already.
     """
@@ -68,6 +71,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     alone: bool = False
     logger: str = "table"
+    config: Mapping[str, Any] = field(default_factory=dict)
     ending: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -80,24 +84,6 @@ def is_said(cell: Any) -> bool:
 def is_observed(cell: Any) -> bool:
     """Return False for a cell that says that nothing was observed: an empty one, N/A, null."""
     return cell is not None and str(cell).strip().lower() not in _NOT_OBSERVED
-
-
-def is_table(text: str) -> bool:
-    """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
-    lines = [line for line in text[:20_000].splitlines()[:20] if line.strip()]
-    plain = [line for line in lines if not line.lstrip().startswith("#")]
-    if len(plain) > 2:  # the last may be cut off
-        lines = lines[: lines.index(plain[-1])]
-    try:
-        table = csv_table("\n".join(lines), "", "\t")
-    except LogError:
-        return False
-    named = len(table.columns) > 1 and all(number_of(column) is None for column in table.columns)
-    return (
-        named
-        and bool(table.rows)
-        and all(any(number_of(cell) is not None for cell in row.values()) for _, row in table.rows)
-    )
 
 
 def delimiter_of(text: str, usual: str) -> str:
@@ -142,7 +128,21 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines = list(_csv_rows(reader, name))
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
-    plain = _levelled([row for row in lines if not row[1][0].lstrip().startswith("#")])
+    plain = [row for row in lines if not row[1][0].lstrip().startswith("#")]
+    return cells_table(_levelled(plain), name, comments, delimiter)
+
+
+def cells_table(
+    plain: Sequence[tuple[int, list[str]]],
+    name: str,
+    comments: Sequence[list[str]] = (),
+    delimiter: str = "\t",
+) -> Table:
+    """Return the table of cells, with the line of each row; the first is the header.
+
+    Raises:
+        LogError: if they are no table, with the line.
+    """
     header = _header(comments, plain, name)
     remarks = [f"passed over: lines of comments, {len(comments)}"] if comments else []
     rows: list[tuple[int, list[str]]] = []
@@ -160,6 +160,8 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     remarks += _per_cent(rows, header)
     if delimiter != "," and (example := _point_decimals(rows, name)):
         remarks.append(f"numbers have decimal commas, such as {example}")
+    if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
+        header[0] = INDEX  # names of rows, as R and pandas write them
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
     return Table(tuple(header), named, tuple(remarks))
 
@@ -235,18 +237,6 @@ def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | N
             if _COMMA_NUMBER.fullmatch(cell):
                 cells[position] = cell.replace(".", "").replace(",", ".")
     return example and example.strip()
-
-
-def markdown_table(text: str, name: str, asked: Asked) -> Table | None:
-    """Return the first table in Markdown that holds something wanted; else the first, if any."""
-    tables = []
-    for block in re.findall(r"(?:^ *\|.*\|[ \t]*\n?)+", text, re.MULTILINE):
-        lines = [line.strip().strip("|").replace("**", "") for line in block.splitlines()]
-        if len(lines) > 2 and re.fullmatch(r"[\s|:-]+", lines[1]):
-            rows = ["\t".join(map(str.strip, line.split("|"))) for line in (lines[0], *lines[2:])]
-            tables.append(csv_table("\n".join(rows), name, "\t"))
-    wanted = (table for table in tables if asked.wants_any(table.columns))
-    return next(wanted, tables[0] if tables else None)
 
 
 def without_summaries(table: Table, asked: Asked) -> Table:

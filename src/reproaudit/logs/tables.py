@@ -24,7 +24,7 @@ from reproaudit.logs.columns import (
     stem_of,
 )
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, lines_table, unrolled
+from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -42,14 +42,14 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import (
     ITEM_NAMES,
     MADE_NAMES,
-    SEED_IN_NAME,
     STATUS_NAMES,
     as_template,
     is_own,
+    names_seed,
     normal,
 )
 from reproaudit.logs.numbers import number_runs
-from reproaudit.logs.opening import read_log_text
+from reproaudit.logs.opening import MAX_YAML_BYTES, parse_yaml, read_arrays, read_log_text
 from reproaudit.logs.rows import (
     Table,
     TableRow,
@@ -57,12 +57,14 @@ from reproaudit.logs.rows import (
     csv_table,
     is_observed,
     is_said,
-    is_table,
-    markdown_table,
     sampled,
     without_summaries,
 )
 from reproaudit.logs.spread import spread
+from reproaudit.logs.texts import text_table
+
+ARRAYS = (".npz", ".npy")
+TREES = (".yaml", ".yml")
 
 _ENDED = re.compile(
     r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
@@ -76,22 +78,34 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     Messages call the file `place`, if not as its run.
     """
     place = place or source.name
-    text = read_log_text(source.path, place)
-    table: Table | None = None
-    if source.ending in (".csv", ".tsv"):
-        usual = "," if source.ending == ".csv" else "\t"
-        numbers = number_runs(source, text, usual)
+    if source.ending in ARRAYS:
+        table = tree_table(source, read_arrays(source.path, place), place)
+    else:
+        remarks: list[str] = []
+        text = read_log_text(source.path, place, remarks=remarks)
+        usual = {".csv": ",", ".tsv": "\t"}.get(source.ending)
+        numbers = number_runs(source, text, usual) if usual else None
         if numbers is not None:
             return numbers
-        table = _with_steps(csv_table(text, place, usual))
-    elif source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
-        table = json_table(source, text, place)
-    elif is_table(text):
-        table = csv_table(text, place, "\t")
-    else:
-        table = markdown_table(text, place, source.asked) or lines_table(text, place)
-    if table is None:
-        return []
+        table = _written(source, text, place, usual)
+        table = table and replace(table, remarks=(*remarks, *table.remarks))
+    return [] if table is None else _read(source, table)
+
+
+def _written(source: LogSource, text: str, place: str, usual: str | None) -> Table | None:
+    """Return the table in a text; None if it holds none."""
+    if usual:
+        return _with_steps(csv_table(text, place, usual))
+    if source.ending in TREES:
+        refuse_beyond(MAX_YAML_BYTES, len(text), "characters of YAML", place)
+        return tree_table(source, named_by_text(parse_yaml(text, place)), place)
+    if source.ending in (".json", ".jsonl") or text.lstrip().startswith("{"):
+        return json_table(source, text, place)
+    return text_table(text, place, source.asked)
+
+
+def _read(source: LogSource, table: Table) -> list[LoggedRun]:
+    """Return the runs of a table."""
     if not source.asked.plain:
         table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
         table = _of_search(table, source.asked.columns)
@@ -168,9 +182,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
         name = source.asked.only or "NAME"
         placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
-        ways = [f' If each column is a run: `mapping: {{{name}: "{each}"}}`.' for each in placed]
-        way = "".join(ways[:1])
-        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
+        lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
+        way = "".join(f" If each column is a run: `{line}`." for line in lines)
+        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}", *lines)
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -192,7 +206,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
-            config=dict(key.settings),
+            config={**table.config, **dict(key.settings)},
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
@@ -206,7 +220,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
-    named = any(SEED_IN_NAME.search(part) for part in source.parts)
+    named = names_seed(source.parts)
     lacks = not named and not any(map(form.column, ("seed", "run", "step")))
     axes = form.named("axis")
     in_time = any(
@@ -225,6 +239,8 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     apart = "expected one" if source.asked.plain else _apart(form)
+    is_told = form.column("seed") or form.column("run")
+    ways = ["number: [seeds]"] if is_told else seed_ways(form.like_seeds)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
@@ -239,6 +255,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key] = source.builder()
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
+            builders[key].offers = tuple(ways[:1])
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
@@ -344,7 +361,7 @@ def _apart(form: TableForm) -> str:
     if form.column("seed") or form.column("run"):
         ways.append("or, where each row is a run, `number: [seeds]`")
     else:
-        ways = [*seed_ways(form.like_seeds), *ways]
+        ways = [*(f"`{way}`" for way in seed_ways(form.like_seeds)), *ways]
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
         f"{', '.join(ways)}.{of_columns(form.words).removesuffix('.')}"

@@ -1,0 +1,355 @@
+"""Text for people: tables that are drawn in it, and lines of numbers by name.
+
+A table is drawn in Markdown, Org, reStructuredText, LaTeX or HTML, with frames, or by blanks alone.
+Lines hold JSON, or names and numbers with what usually stands between them: ``epoch 3 | loss 0.5``,
+``Epoch 3/9 - loss: 0.5``, ``[3] train-loss:0.5``, ``step=3, loss=0.5``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.documents import of_objects
+from reproaudit.logs.logged import LogError, number_of
+from reproaudit.logs.names import is_seed_name
+from reproaudit.logs.opening import parse_json
+from reproaudit.logs.rows import Table, cells_table, csv_table
+
+TEXT_LOG = "text"
+"""The logger of what is read from lines for people."""
+MOST_IN_SENTENCE = 2_000
+"""Characters of a line in which names and numbers are looked for."""
+MOST_BEFORE = 50
+"""Lines in which the header of a table by blanks is looked for."""
+HEADING = "heading"
+"""The column of what stands above each of several tables."""
+
+_Cells = list[list[str]]
+_RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
+_FRAME = "|+│├"
+_LATEX_RULE = re.compile(r"\\(?:(?:top|mid|bottom|cmid)rule|[ch]line)(?:\([lr]*\))?(?:\{[\d-]*\})?")
+_LATEX_STYLE = re.compile(r"\\(?:textbf|textit|texttt|emph|underline|mathbf)\{([^{}]*)\}")
+_LATEX_HEAD = re.compile(r"[a-z*]*\}(?:\[.\])?(?:\{[^{}]*\})*\{(?:[^{}]|\{[^{}]*\})*\}")
+_LEVELS = frozenset({"info", "debug", "warning", "warn", "error", "critical"})
+
+
+def text_table(text: str, place: str, asked: Asked) -> Table | None:
+    """Return what a text holds: a table, or lines of numbers by name; None if it holds neither.
+
+    Raises:
+        LogError: if a table in it is none.
+    """
+    if is_table(text):
+        return csv_table(text, place, "\t")
+    return _drawn_table(text, place, asked) or lines_table(text, place) or _aligned(text, place)
+
+
+def is_table(text: str) -> bool:
+    """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
+    lines = [line for line in text[:20_000].splitlines()[:20] if line.strip()]
+    plain = [line for line in lines if not line.lstrip().startswith("#")]
+    if len(plain) > 2:  # the last may be cut off
+        lines = lines[: lines.index(plain[-1])]
+    try:
+        table = csv_table("\n".join(lines), "", "\t")
+    except LogError:
+        return False
+    named = len(table.columns) > 1 and all(number_of(column) is None for column in table.columns)
+    cells = [list(row.values()) for _, row in table.rows]
+    return named and _all_number(cells)
+
+
+def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
+    """Tell whether there are rows, and a number in each."""
+    return bool(rows) and all(any(number_of(cell) is not None for cell in row) for row in rows)
+
+
+# --- tables that are drawn ------------------------------------------------------------------------
+
+
+def _drawn_table(text: str, place: str, asked: Asked) -> Table | None:
+    """Return the tables in a text that hold something wanted, as one; else the first, if any."""
+    drawn = [*_framed(text), *_latex(text), *_of_html(text)]
+    tables = [
+        (heading, cells_table(list(enumerate(cells, start=1)), place))
+        for heading, cells in drawn
+        if len(cells) > 1 and len(cells[0]) > 1
+    ]
+    wanted = [each for each in tables if asked.wants_any(each[1].columns)] or tables[:1]
+    if len(wanted) < 2:
+        return next((table for _, table in wanted), None)
+    rows = [{HEADING: heading, **row} for heading, table in wanted for _, row in table.rows]
+    remarks = dict.fromkeys(remark for _, table in wanted for remark in table.remarks)
+    joined = of_objects(enumerate(rows, start=1), place)
+    return replace(joined, remarks=(*remarks, f"{len(wanted)} tables of it were read as one"))
+
+
+def _framed(text: str) -> Iterator[tuple[str, _Cells]]:
+    """Yield tables whose lines begin and end with a bar, with what stands above each."""
+    above = ""
+    for is_framed, group in groupby(text.splitlines(), _is_framed):
+        lines = [line.strip() for line in group]
+        if is_framed:
+            kept = [line.strip("|│") for line in lines if not _RULE.fullmatch(line)]
+            yield above, [_plain(re.split(r"[|│]", line.replace("**", ""))) for line in kept]
+        else:
+            above = _heading(lines) or above
+
+
+def _is_framed(line: str) -> bool:
+    plain = line.strip()
+    return len(plain) > 1 and plain[0] in _FRAME and plain[-1] in "|+│┤"
+
+
+def _heading(lines: Sequence[str]) -> str:
+    """Return the last of some lines that has letters, without its marks."""
+    words = (line.strip("#*=:<> \t") for line in reversed(lines) if re.search("[A-Za-z]", line))
+    return next(words, "")
+
+
+def _latex(text: str) -> Iterator[tuple[str, _Cells]]:
+    """Yield LaTeX's tables; none with cells that span others."""
+    above, *blocks = re.split(r"\\begin\{(?:tabular|longtable)", text)
+    for block in blocks:
+        body, _, after = block.partition(r"\end{")
+        if r"\multi" not in body:
+            plain = _LATEX_RULE.sub("", _LATEX_HEAD.sub("", body, count=1))
+            plain = _LATEX_STYLE.sub(r"\1", plain).replace("$", "")
+            plain = re.sub(r"\\([_%#&])", lambda m: "\0" if m[1] == "&" else m[1], plain)
+            rows = [row.split("&") for row in plain.split(r"\\") if row.strip()]
+            yield _heading(above.splitlines()), [_plain(row) for row in rows]
+        above = after
+
+
+def _plain(row: Sequence[str]) -> list[str]:
+    return [" ".join(cell.replace("\0", "&").split()) for cell in row]
+
+
+def _of_html(text: str) -> Iterator[tuple[str, _Cells]]:
+    """Yield the tables of HTML; none with cells that span others."""
+    above, *blocks = re.split(r"(?i)<table\b", text)
+    for block in blocks:
+        body, _, after = block.replace("</TABLE", "</table").partition("</table")
+        if not re.search(r"""(?i)(?:row|col)span=["']?(?!["']?1\b)""", body):
+            rows = re.split(r"(?i)<tr\b[^<>]*>", body)[1:]
+            cells = [re.split(r"(?i)<t[hd]\b[^<>]*>", row)[1:] for row in rows]
+            heading = _heading(re.sub("<[^<>]*>", "\n", above).splitlines())
+            yield heading, [_plain([_untagged(cell) for cell in row]) for row in cells]
+        above = after
+
+
+def _untagged(cell: str) -> str:
+    return html.unescape(re.sub("<[^<>]*>", "", cell))
+
+
+def _aligned(text: str, place: str) -> Table | None:
+    """Return a table whose columns nothing but blanks part, with the names of its rows or without.
+
+    None if lines after its end look as its rows do, so that no row is lost.
+    """
+    lines = text.splitlines()
+    kept = [(n, line) for n, line in enumerate(lines, start=1) if not _RULE.fullmatch(line)]
+    for start, (number, line) in enumerate(kept[:MOST_BEFORE]):
+        for gap in (r"\s{2,}", r"\s+"):
+            header = _split(line, gap)
+            first = _split(kept[start + 1][1], gap) if kept[start + 1 :] else []
+            lacking = len(first) - len(header)
+            is_named = len(header) > 1 and all(number_of(cell) is None for cell in header)
+            if not is_named or lacking not in (0, 1) or not _all_number([first]):
+                continue
+            rows = [(n, _split(own, gap)) for n, own in kept[start + 1 :]]
+            fits = [len(own) == len(first) for _, own in rows]
+            end = fits.index(False) if False in fits else len(rows)
+            columns = [*zip(*(own for _, own in rows[:end]), strict=True)]
+            counted = any(all(number_of(cell) is not None for cell in own) for own in columns)
+            widths = {len(own.split()) for _, own in kept[start + 1 : start + 1 + end]}
+            rest = [own.split() for _, own in kept[start + 1 + end :]]
+            is_cut = any(len(own) in widths and _all_number([own]) for own in rest)
+            if end > 1 and counted and not is_cut:
+                names = [*[""] * lacking, *header]
+                return cells_table([(number, names), *rows[:end]], place)
+    return None
+
+
+def _split(line: str, gap: str) -> list[str]:
+    """Return the cells of a line: what stands in quotes is one."""
+    if '"' in line:
+        return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', line)]
+    return re.split(gap, line.strip())
+
+
+# --- lines of numbers by name ---------------------------------------------------------------------
+
+_NUMBER = r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
+_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time or a mean in parentheses
+_MARKED = re.compile(rf"([A-Za-z][^:=|,]*?) *[:=] *{_NUMBER}{_AFTER}")
+_WHOLE = re.compile(rf"{_NUMBER}%?")
+_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-])")
+_STEP = re.compile(
+    r"(?i)\b(iteration|iter|step|epoch|round|episode)s?[ :=#\[(]+(\d+)(?:\]?[ \[]*/ *\d+)?[\]):]*"
+    r"|^\[(\d+)\]"
+)
+_PARTS = re.compile(r"\s*[|,;\t]\s*|\s+[-–]\s+")
+_NAMESPACE = re.compile(r"\bNamespace\((.*)\)$")
+_ARGUMENT = re.compile(r"""(\w+)=('[^']*'|"[^"]*"|[-+\w.]+)(?=,|$)""")
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What a line of a text log holds.
+
+    Attributes:
+        number: where it stands.
+        kind: the words above its numbers, such as ``valid``.
+        counted: its step, by the name of what counts.
+        numbers: its numbers by name.
+    """
+
+    number: int
+    kind: str
+    counted: Mapping[str, Any]
+    numbers: Mapping[str, Any]
+
+
+def lines_table(text: str, place: str) -> Table | None:
+    """Return the table of a text log; None if fewer than two lines hold numbers.
+
+    A line without a step is of the last step that was named. Where two kinds of lines have a name
+    at one step, as those of training and of validation, it begins with that of the kind. A printed
+    ``Namespace(…)`` and a line with a seed say what the run was started with.
+    """
+    config: dict[str, Any] = {}
+    lines: list[_Line] = []
+    counted: Mapping[str, Any] = {}
+    for number, written in enumerate(text.split("\n"), start=1):
+        line = re.split("[\r\b]+", written.strip())[-1]
+        if matched := _NAMESPACE.search(line):
+            config |= _of_namespace(matched.group(1))
+            continue
+        own = _line(number, line)
+        counted = own.counted or counted
+        seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
+        if seeds and not own.counted and len(seeds) == len(own.numbers):
+            config |= seeds
+        elif any(map(_holds_number, own.numbers.values())):
+            lines.append(replace(own, counted=own.counted or counted))
+    if len(lines) < 2:
+        return None
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for each in lines:
+        for name in each.numbers:
+            kinds.setdefault((name, repr(each.counted)), set()).add(each.kind)
+    several = {name for (name, _), own_kinds in kinds.items() if len(own_kinds) > 1}
+    rows = [(each.number, {**_by_kind(each, several), **each.counted}) for each in lines]
+    counters = {name for each in lines for name in each.counted}
+    roles = {name: ("step", "") for name in counters if len(counters) == 1}
+    return replace(of_objects(rows, place), logger=TEXT_LOG, config=config, roles=roles)
+
+
+def _by_kind(line: _Line, several: Collection[str]) -> dict[str, Any]:
+    return {
+        f"{line.kind}.{name}" if name in several and line.kind else name: value
+        for name, value in line.numbers.items()
+    }
+
+
+def _holds_number(value: Any) -> bool:
+    cells = value if isinstance(value, list) else [value]
+    return any(number_of(cell) is not None for cell in cells)
+
+
+def _line(number: int, line: str) -> _Line:
+    """Return what a line holds: its JSON, or its step and the numbers by name."""
+    start = line.find("{")
+    if start >= 0 and line.endswith("}"):
+        tree: Any = None
+        with suppress(LogError):
+            tree = parse_json(line[start:], "")
+        return _Line(number, "", {}, tree if isinstance(tree, dict) else {})
+    step = _STEP.search(line)
+    if step is None:
+        sure = [(n, value) for n, value, marked in _pairs(line) if marked or "|" in line]
+        return _Line(number, "", {}, _once(sure))
+    head = line[: step.start()]
+    kind = next(filter(None, map(_kind, reversed(_PARTS.split(head)))), "")
+    counted = {(step[1] or "iteration").lower(): step[2] or step[3]}
+    pairs = [(n, value) for part in (head, line[step.end() :]) for n, value, _ in _pairs(part)]
+    return _Line(number, kind, counted, _once(pairs))
+
+
+def _kind(part: str) -> str:
+    """Return the words of a part that has nothing else, and names no level of a logger."""
+    plain = part.strip(": []")
+    is_kind = re.fullmatch(r"[A-Za-z][A-Za-z_ ]*", plain) and plain.lower() not in _LEVELS
+    return plain if is_kind else ""
+
+
+def _once(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return numbers by name; what stands twice in a line is none."""
+    counts = Counter(name for name, _ in pairs)
+    several = {
+        name: " and ".join(value for other, value in pairs if other == name)
+        for name, count in counts.items()
+        if count > 1
+    }
+    return {**dict(pairs), **several}
+
+
+def _pairs(text: str) -> list[tuple[str, str, bool]]:
+    """Return the names and numbers in a text, and whether a mark joins them.
+
+    A name that stands twice begins with the first word of its part.
+    """
+    found: list[tuple[str, str, str, bool]] = []
+    group = ""
+    parts = _PARTS.split(text) if len(text) <= MOST_IN_SENTENCE else []
+    for part in (each.strip(" []*:") for each in parts):
+        is_marked = ":" in part or "=" in part
+        whole = _MARKED.fullmatch(part) if is_marked else None
+        joined = _JOINED.findall(part) if is_marked else []
+        if whole and len(joined) < 2:
+            own = [(whole[1].strip(), whole[2], True)]
+        elif joined:
+            own = [(name, value, True) for name, value in joined]
+        else:
+            own = _in_turn(part)
+        first = re.match(r"[A-Za-z]+", part)
+        if first and not (own and part.startswith(own[0][0]) and " " not in own[0][0]):
+            group = first[0]
+        found += [(group, *each) for each in own]
+    counts = Counter(name for _, name, _, _ in found)
+    return [
+        (f"{group}.{name}" if counts[name] > 1 and group else name, value, marked)
+        for group, name, value, marked in found
+    ]
+
+
+def _in_turn(part: str) -> list[tuple[str, str, bool]]:
+    """Return names and numbers that stand in turn, as ``loss 0.5 acc 0.8``; [] if others stand."""
+    found: list[tuple[str, str, bool]] = []
+    words: list[str] = []
+    for word in re.sub(r"\([^()]*\)", "", part).split():
+        number = _WHOLE.fullmatch(word)
+        if number is None:
+            words.append(word)
+        elif words and words[0][0].isalpha():
+            name = " ".join(words)
+            found.append((name, number[1], name[-1].isdigit()))
+            words = []
+        else:
+            return []
+    return [] if words else found
+
+
+def _of_namespace(written: str) -> dict[str, str]:
+    """Return the plain values of a printed Namespace of argparse."""
+    found = _ARGUMENT.findall(written)
+    return {name: value.strip("'\"") for name, value in found if value != "None"}
