@@ -23,6 +23,7 @@ from reproaudit.logs.names import (
     UNUSED_NAMES,
     is_own,
     is_seed_name,
+    is_setting_name,
     is_started_with,
     names_seed,
 )
@@ -151,6 +152,8 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "not used" if source.asked.columns.of_one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
+    if is_setting_name(column) and not source.asked.columns.of_one_run:
+        return "setting"
     arms = {arm.lower() for arm in source.asked.arms}
     if any(str(row.get(column)).lower() in arms for _, row in table.rows):
         return "setting"

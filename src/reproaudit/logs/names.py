@@ -40,6 +40,10 @@ SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^
 SETTING_PREFIXES = re.compile(
     r"(run\.)?(args|hparams|params|(hyper_?)?parameters|config|cfg)[./]|(params?|user_attrs)_", re.I
 )
+_SETTINGS_BELOW = re.compile(
+    r"(?:^|[./])(?:\w+_)?(?:args|hparams|params|(?:hyper_?)?parameters|config|cfg)[./]", re.I
+)
+"""Objects of what a run was started with, wherever they stand: ``eval.generate_config.``."""
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
 """Columns that hold row numbers or times."""
 SEED_NAMES = (
@@ -85,9 +89,9 @@ _LIKE_SEED_IN_NAME = re.compile(
 )
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run[_.]?(id|name|uuid|hash)|job_?id|task_id|trial_id|"
-    r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(exp|experiment|eval|evaluation)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
-    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"(created|started|completed|finished|ended|updated)(_at)?|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
     r"($|[._])|^(name|id|uuid)$| at 0x[0-9a-f]"
 )
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
@@ -115,6 +119,11 @@ def likely_seed(parts: Iterable[str]) -> tuple[str, int] | None:
 def normal(name: str) -> str:
     """Return a name as it is compared: ``--learning-rate`` is learning_rate."""
     return name.lower().replace("-", "_").lstrip("_")
+
+
+def is_setting_name(name: str) -> bool:
+    """Return True if a name stands in an object of what a run was started with."""
+    return bool(SETTING_PREFIXES.match(name) or _SETTINGS_BELOW.search(name))
 
 
 def last_part(name: str) -> str:
