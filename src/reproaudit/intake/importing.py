@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -49,6 +48,7 @@ from reproaudit.intake.roles import (
 from reproaudit.judge.alike import AS_FAR
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
+from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
     MOST_LISTED,
     Curve,
@@ -60,7 +60,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
+from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     as_template,
@@ -132,11 +132,11 @@ def import_logs(
         given = labelled_runs(logged, asked, audit)
         refuse_unmatched(given, [name for name, _ in skipped], mapping)
         unmatched = unmatched_names(logged, asked)
-        finished, unfinished = _finished(given, mapping)
+        finished, unfinished = _finished(given, mapping, asked)
         audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *others))
-        request = Request(audit, tier, scope, mapping)
+        request = Request(audit, tier, scope, mapping, tuple(run.name for run in given))
         with _explaining(unmatched):
             placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)
         if not placed:
@@ -177,9 +177,11 @@ def _explaining(reasons: Sequence[str]) -> Iterator[None]:
 
 
 def _finished(
-    runs: Sequence[LoggedRun], mapping: MappingFile
+    runs: Sequence[LoggedRun], mapping: MappingFile, asked: Asked
 ) -> tuple[list[LoggedRun], list[LoggedRun]]:
     """Part the runs that count from those that crashed or still run, and of which no rule speaks.
+
+    Copies of a run that crashed count as it does.
 
     Raises:
         LogError: if none has finished.
@@ -193,6 +195,9 @@ def _finished(
             rule = None
         is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
         (finished if is_settled or not run.failed else unfinished).append(run)
+    finished = [
+        run for run in finished if not any(is_copy(run, gone, asked) for gone in unfinished)
+    ]
     if not finished and unfinished:
         first = unfinished[0]
         text = f"found no run that has finished ({'; '.join(first.not_whole)}); expected one."
@@ -458,15 +463,15 @@ def _role(
                     role.ignored -= made.tags
         if misfits:
             misfits |= {
-                f"seed {seed}: {placed.run.stopped}; {_way([placed.run.name], 'crashed')}": None
+                f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
                 for seed, placed in runs.items()
                 if placed.run.stopped and not placed.diverged and mapping.complete is None
             }
-        if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
+        if reasons := tuple(misfits) or _reasons(request, by_seed, runs):
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
-            role.lacking += _lacking(name, role)
+            role.lacking += _lacking(request, name, role)
         else:
             role.absent.append(name)
     raise_all(faults)
@@ -478,7 +483,7 @@ def _as_share(measured: Measured) -> Measured:
 
 
 def _reasons(
-    by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
+    request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
 ) -> tuple[str, ...]:
     """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
     if not by_seed:
@@ -494,24 +499,25 @@ def _reasons(
     ways: dict[tuple[str, str], list[str]] = {}
     for seed, measured in ended.items():
         run = runs[seed].run
-        for reason, otherwise in _doubts(run, measured, every, attested):
+        for reason, otherwise in _doubts(run, measured, every, request.mapping.complete is not None):
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 ways.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
-    reasons += [f"{_way(names, status)}{way}" for (status, way), names in ways.items()]
+    reasons += [f"{_way(request, names, status)}{way}" for (status, way), names in ways.items()]
     return tuple(reasons)
 
 
-def _way(names: Iterable[str], status: str) -> str:
+def _way(request: Request, names: Iterable[str], status: str = "crashed") -> str:
     """Return the lines to paste where runs diverged, or crashed."""
-    listed = [f'"*{escape(_within(name))}"' for name in [*dict.fromkeys(names)][:MOST_RULES]]
+    first = [*dict.fromkeys(names)][:MOST_RULES]
+    listed = [pattern_of(name, request.names) for name in first]
     rules = ", ".join(f"{{match: {pattern}, status: {status}}}" for pattern in listed)
     called = "diverged" if status == "diverged" else "crashed or was cut short"
     return f"if a run {called}, say so in a mapping: `runs: [{rules}]`"
 
 
-def _lacking(name: str, role: _Role) -> Iterator[str]:
+def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
     """Yield a sentence on the runs of a role that logged no number of what others logged."""
     without = {
         seed: placed.run.name
@@ -520,7 +526,7 @@ def _lacking(name: str, role: _Role) -> Iterator[str]:
     }
     if without:
         which = f"seed {', '.join(map(str, without))} of {role_words(role.batch)}"
-        way = _way(without.values(), "crashed")
+        way = _way(request, without.values())
         yield f"No '{name}' was logged by {which}; {way}."
 
 

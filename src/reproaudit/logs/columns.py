@@ -17,7 +17,6 @@ from reproaudit.logs.names import (
     SEED_LIKE,
     SEED_NAMES,
     SETTING_PREFIXES,
-    STATUS_NAMES,
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
@@ -25,6 +24,7 @@ from reproaudit.logs.names import (
     is_seed_name,
     is_setting_name,
     is_started_with,
+    is_status_name,
     names_seed,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
@@ -96,7 +96,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
-        status = first(STATUS_NAMES, "status")
+        status = [c for c in columns if c not in roles and _is_status(c, table)]
+        roles |= {column: ("status", column) for column in status}
         if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them
             roles["done"] = ("done", "")
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
@@ -133,6 +134,13 @@ def _stem(source: LogSource, column: str) -> str:
     stem = stem_of(source.path)
     matched = PAGE_FILE.fullmatch(stem)
     return matched.group(2) if matched else column if names_seed([stem]) else stem
+
+
+def _is_status(column: str, table: Table) -> bool:
+    """Tell whether a column is called as a status, and holds no numbers."""
+    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    texts = all(isinstance(cell, str) and number_of(cell) is None for cell in cells)
+    return is_status_name(column) and texts
 
 
 def _is_like_seeds(column: str, table: Table) -> bool:

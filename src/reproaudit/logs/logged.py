@@ -187,6 +187,7 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         failed: True if its logger says that it did not finish: it crashed, or still runs.
         diverged: True if its logger says so.
+        state: the status that its log states; empty if it states none.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         unread: why some of them cannot be read, so that nobody knows what they state.
@@ -211,6 +212,7 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     failed: bool = False
     diverged: bool = False
+    state: str = ""
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     unread: tuple[str, ...] = ()
@@ -264,6 +266,7 @@ class CurveBuilder:
         remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
         diverged: whether its status says so.
+        state: its status; empty if none is stated.
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
@@ -279,6 +282,7 @@ class CurveBuilder:
         self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
         self.diverged = False
+        self.state = ""
 
     def add(
         self,

@@ -61,8 +61,11 @@ _STARTED_WITH = re.compile(
     r"|warmup_(steps|ratio|epochs)"
 )
 """Names of numbers that a run is started with, which its logger may write beside its results."""
-STATUS_NAMES = ("status", "state")
-"""Columns that say how a run ended."""
+_STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
+ENDED = frozenset(
+    {"", "-", "finished", "complete", "completed", "success", "succeeded", "done", "ok", "diverged"}
+)
+"""What a status says of a run that came to its end."""
 MADE_NAMES = frozenset({"created", "created_at", "start_time"})
 """Columns that say when a run was made, in a table of runs."""
 ITEM_NAMES = re.compile(r"(doc|question|example|prompt|instance|problem|sample)_?(id|idx|index)")
@@ -124,6 +127,20 @@ def normal(name: str) -> str:
 def is_setting_name(name: str) -> bool:
     """Return True if a name stands in an object of what a run was started with."""
     return bool(SETTING_PREFIXES.match(name) or _SETTINGS_BELOW.search(name))
+
+
+def is_status_name(name: str) -> bool:
+    """Return True if what is called so says how a run ended, be it below others: ``run.status``."""
+    return _STATUS.fullmatch(last_part(name)) is not None and not is_setting_name(name)
+
+
+def has_ended(status: str, others: Collection[str]) -> bool:
+    """Return True if a status says that a run came to its end; `others` stand beside it.
+
+    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped.
+    """
+    words = {other.lower() for other in others if other}
+    return status.lower() in ENDED or (status == "TERMINATED" and not words & ENDED)
 
 
 def last_part(name: str) -> str:

@@ -42,9 +42,10 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import (
     ITEM_NAMES,
     MADE_NAMES,
-    STATUS_NAMES,
     as_template,
+    has_ended,
     is_own,
+    is_status_name,
     names_seed,
     normal,
 )
@@ -65,12 +66,6 @@ from reproaudit.logs.texts import text_table
 
 ARRAYS = (".npz", ".npy")
 TREES = (".yaml", ".yml")
-
-_ENDED = re.compile(
-    r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
-)
-"""What a status says of a run that came to its end."""
-
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     """Read the runs of CSV, TSV, JSON, JSON lines or lines with numbers by name; none of others.
@@ -141,12 +136,13 @@ def _with_steps(table: Table) -> Table:
 
 def _of_search(table: Table, stated: Columns) -> Table:
     """Return a table that is one run without its failed trials; the others are its steps."""
-    status = next((name for name in table.columns if name.lower() in STATUS_NAMES), None)
+    status = next(filter(is_status_name, table.columns), None)
     if not stated.of_one_run or status is None:
         return table
-    states = {line: str(row.get(status) or "") for line, row in table.rows}
-    failed = [f"line {line} ({s})" for line, s in states.items() if not _ENDED.fullmatch(s)]
-    ended = [row for row in table.rows if _ENDED.fullmatch(states[row[0]])]
+    states = {line: _state(row, status) for line, row in table.rows}
+    words = {*states.values()}
+    failed = [f"line {line} ({s})" for line, s in states.items() if not has_ended(s, words)]
+    ended = [row for row in table.rows if has_ended(states[row[0]], words)]
     step = stated.step or "step"
     rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
     columns = tuple(dict.fromkeys((*table.columns, step)))
@@ -210,6 +206,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
+            state=builder.state,
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
@@ -234,7 +231,8 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     same = _for_empty(source, table, form, numbered)
     keys = [_key(f"{source.name}:{line}", row, form, same) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, form, keys)
-    status = form.column("status")
+    statuses = form.named("status")
+    words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -256,15 +254,23 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
-        state = str(row.get(status) or "").strip() if status else ""
-        builders[key].diverged |= state.lower() == "diverged"
-        if not _ENDED.fullmatch(state):
-            builders[key].unfinished = (f"its column '{status}' says {state}",)
+        for column in statuses:
+            state = _state(row, column)
+            builders[key].state = state or builders[key].state
+            builders[key].diverged |= state.lower() == "diverged"
+            if not has_ended(state, words[column]):
+                builders[key].unfinished = (f"its column '{column}' says {state}",)
+            elif state.lower() == "terminated":
+                builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _state(row: TableRow, column: str) -> str:
+    return str(row.get(column) or "").strip()
 
 
 def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_Key]) -> set[_Key]:
@@ -273,13 +279,13 @@ def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_
     Rows are runs if a table says when each was made, or has fewer than two rows a run.
     """
     counts = Counter(keys)
-    states = form.column("status")
+    states = bool(form.named("status"))
     stepped = form.column("step") is not None and source.asked.columns.step is None
     named = states or form.column("run") or form.column("seed")
     long = form.column("tag") or form.named("axis") or form.column("done")
     if source.asked.plain or long or not ((stepped or states) and named):
         return set()
-    made = bool(states) and any(normal(column) in MADE_NAMES for column in table.columns)
+    made = states and any(normal(column) in MADE_NAMES for column in table.columns)
     is_run = made or len(keys) < 2 * len(counts)
     return {key for key, count in counts.items() if is_run and count > 1}
 
