@@ -22,6 +22,7 @@ from reproaudit.logs.logged import (
     LogError,
     LogSource,
     flat,
+    named_values,
     number_of,
     refuse_beyond,
     some,
@@ -30,7 +31,6 @@ from reproaudit.logs.names import (
     SEED_COUNTS,
     SEED_IN_NAME,
     SEED_NAMES,
-    STEP_NAMES,
     is_own,
     is_seed_name,
     is_setting_name,
@@ -194,7 +194,7 @@ def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:
         return _plain(tree[0], asked, above, depth + 1)
     if _is_stepped(tree) and not (asked.wants(f"{above}.1") or "seed" in above.lower()):
         return {"steps": [step for step, _ in tree], "values": [value for _, value in tree]}
-    if named := _named_values(tree):
+    if named := named_values(tree):
         return named
     return [_plain(item, asked, above, depth + 1) for item in tree]
 
@@ -206,23 +206,6 @@ def _is_stepped(items: Sequence[Any]) -> bool:
     steps = [step for step, _ in items]
     rising = all(type(step) is int for step in steps) and steps == sorted({*steps})
     return rising and all(number_of(value) is not None for _, value in items)
-
-
-def _named_values(items: Sequence[Any]) -> dict[str, Any]:
-    """Return the object that a list of names with values is; an empty one if it is none."""
-    named: dict[str, Any] = {}
-    for item in items:
-        name = next((item[n] for n in _NAMES if n in item), "") if isinstance(item, dict) else ""
-        value = next((n for n in _VALUES if n in item), None) if name else None
-        is_run = value is not None and any(is_seed_name(n) or n in STEP_NAMES for n in item)
-        if value is None or is_run or not isinstance(name, str) or name in named:
-            return {}
-        named[name] = item[value]
-    return named
-
-
-_NAMES = ("name", "key", "metric", "tag")
-_VALUES = ("value", "valueCurrent")
 
 
 def _rows_below(tree: Any, asked: Asked) -> list[_Row]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reproaudit.errors import AuditError, SpecError
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.names import STEP_NAMES, is_seed_name
 
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
@@ -267,6 +268,7 @@ class CurveBuilder:
         unfinished: why the run did not finish, if it is known.
         diverged: whether its status says so.
         state: its status; empty if none is stated.
+        seeds: the numbers that were logged under names of seeds.
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
@@ -283,6 +285,7 @@ class CurveBuilder:
         self.unfinished: tuple[str, ...] = ()
         self.diverged = False
         self.state = ""
+        self.seeds: dict[str, list[Any]] = {}
 
     def add(
         self,
@@ -449,3 +452,21 @@ def flat(prefix: str, value: Any, place: str, depth: int = 0) -> Iterator[tuple[
         raise LogError(place, f"{text}; expected at most {MAX_NAME}.")
     for name, below in value.items():
         yield from flat(f"{prefix}.{name}" if prefix else str(name), below, place, depth + 1)
+
+
+_NAMES = ("name", "key", "metric", "tag")
+_VALUES = ("value", "valueCurrent")
+
+
+def named_values(items: Sequence[Any]) -> dict[str, Any]:
+    """Return the object that a list of names with values is; an empty one if it is none."""
+    named: dict[str, Any] = {}
+    for item in items:
+        keys = item if isinstance(item, dict) else {}
+        name = next((item[key] for key in _NAMES if key in keys), None)
+        value = next((key for key in _VALUES if key in keys), None)
+        is_row = any(is_seed_name(key) or key in STEP_NAMES for key in keys)
+        if not isinstance(name, str) or value is None or is_row or name in named:
+            return {}
+        named[name] = item[value]
+    return named

@@ -45,6 +45,7 @@ from reproaudit.logs.names import (
     as_template,
     has_ended,
     is_own,
+    is_seed_name,
     is_status_name,
     names_seed,
     normal,
@@ -198,11 +199,12 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         details += [] if key.line is None else [f"line {key.line}"]
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
+        seeds = {name: own[0] for name, own in builder.seeds.items() if len({*own}) == 1}
         yield named.run(
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
-            config={**table.config, **dict(key.settings)},
+            config={**table.config, **seeds, **dict(key.settings)},
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
@@ -379,6 +381,8 @@ def _take_row(
     step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):
         number = number_of(value)
+        if number is not None and is_seed_name(tag):
+            builder.seeds.setdefault(tag, []).append(value)
         if not is_observed(value):
             builder.leave_open(tag, at, step)
         elif counter is not None and step is None:
