@@ -495,11 +495,12 @@ def _reasons(
         if measured.curve.steps is not None or len(measured.steps) > 1
     ]
     every = frozenset[int]().union(*courses)
+    attested = request.mapping.complete is not None
     seeds: dict[str, list[str]] = {}
     ways: dict[tuple[str, str], list[str]] = {}
     for seed, measured in ended.items():
         run = runs[seed].run
-        for reason, otherwise in _doubts(run, measured, every, request.mapping.complete is not None):
+        for reason, otherwise in _doubts(run, measured, every, attested):
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
                 ways.setdefault(otherwise, []).append(run.name)

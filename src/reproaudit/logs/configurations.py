@@ -45,7 +45,8 @@ CONFIG_FILES = (
     "parameters.json",
     "params.yaml",
 )
-"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's, Comet's."""
+"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, and
+those of DVC and Comet."""
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""

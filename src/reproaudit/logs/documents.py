@@ -236,9 +236,7 @@ def _course(tree: Any, asked: Asked) -> list[_Row]:
     return points
 
 
-def _inherited(
-    above: tuple[str, ...], tree: Mapping[str, Any], asked: Asked
-) -> dict[str, Any]:
+def _inherited(above: tuple[str, ...], tree: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
     """Return what an object says of all rows below it: its settings, and texts that name it.
 
     The outermost object says what model or method it is of; its other texts are about the file.

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from reproaudit.logs.asked import Asked
@@ -222,7 +222,9 @@ def _of_sheet(
     if len(kept) < 3:
         return kept
     above, names, *_ = ([cell.strip() for cell in cells] for _, cells in kept)
-    merged = [*accumulate(above, lambda left, own: own or left)]
+    merged = [*above]
+    for position in range(1, len(merged)):
+        merged[position] = merged[position] or merged[position - 1]
     has_gaps = "" in above[1:] and merged != above and len(above) == len(names)
     is_header = all(map(is_observed, names)) and not any(
         number_of(cell) is not None for cell in (*above, *names)

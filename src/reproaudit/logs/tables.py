@@ -51,7 +51,13 @@ from reproaudit.logs.names import (
     normal,
 )
 from reproaudit.logs.numbers import number_runs
-from reproaudit.logs.opening import MAX_YAML_BYTES, parse_yaml, read_arrays, read_log_text
+from reproaudit.logs.opening import (
+    MAX_YAML_BYTES,
+    parse_json,
+    parse_yaml,
+    read_arrays,
+    read_log_text,
+)
 from reproaudit.logs.rows import (
     Table,
     TableRow,
@@ -63,10 +69,12 @@ from reproaudit.logs.rows import (
     without_summaries,
 )
 from reproaudit.logs.spread import spread
-from reproaudit.logs.texts import text_table
+from reproaudit.logs.texts import notebook_table, text_table
 
 ARRAYS = (".npz", ".npy")
 TREES = (".yaml", ".yml")
+NOTEBOOK = ".ipynb"
+
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
     """Read the runs of CSV, TSV, JSON, JSON lines or lines with numbers by name; none of others.
@@ -92,6 +100,8 @@ def _written(source: LogSource, text: str, place: str, usual: str | None) -> Tab
     """Return the table in a text; None if it holds none."""
     if usual:
         return _with_steps(csv_table(text, place, usual))
+    if source.ending == NOTEBOOK:
+        return notebook_table(parse_json(text, place), place, source.asked)
     if source.ending in TREES:
         refuse_beyond(MAX_YAML_BYTES, len(text), "characters of YAML", place)
         return tree_table(source, named_by_text(parse_yaml(text, place)), place)

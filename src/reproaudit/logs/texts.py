@@ -52,6 +52,23 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     return _drawn_table(text, place, asked) or lines_table(text, place) or _aligned(text, place)
 
 
+def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
+    """Return the tables, or the lines of numbers, in the outputs of a notebook; None if none are.
+
+    Each is called as the last line of its cell.
+    """
+    tables = []
+    for cell in tree.get("cells", ()) if isinstance(tree, dict) else ():
+        heading = _heading("".join(cell.get("source", ())).splitlines())
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            text = data.get("text/html") or data.get("text/plain") or output.get("text") or ""
+            with suppress(LogError):
+                tables.append((heading, text_table("".join(text), place, asked)))
+    found = [(heading, table) for heading, table in tables if table is not None]
+    return _as_one(found, place, asked)
+
+
 def is_table(text: str) -> bool:
     """Return True if a text begins with a header and rows of numbers, with tabs or the like."""
     lines = [line for line in text[:20_000].splitlines()[:20] if line.strip()]
@@ -83,6 +100,11 @@ def _drawn_table(text: str, place: str, asked: Asked) -> Table | None:
         for heading, cells in drawn
         if len(cells) > 1 and len(cells[0]) > 1
     ]
+    return _as_one(tables, place, asked)
+
+
+def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
+    """Return the tables that hold something wanted as one; else the first, if there is any."""
     wanted = [each for each in tables if asked.wants_any(each[1].columns)] or tables[:1]
     if len(wanted) < 2:
         return next((table for _, table in wanted), None)
