@@ -207,6 +207,9 @@ def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
 
 def offered(told: str) -> str:
     """Return the lines of mapping that a refusal offers, and that can be pasted as they are."""
+    _, is_block, block = told.partition("say so:\n")
+    if is_block:
+        return block
     lines = re.findall(r"`([a-z_]+: [^`]*)`", told)
     return "\n".join(line for line in lines if not re.search("…|NAME|TAG", line)) or "{}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -54,6 +54,7 @@ from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedRun,
+    LogsError,
     MisfitError,
     gathered,
     on_one_line,
@@ -124,7 +125,50 @@ def import_logs(
         LogError: if the logs cannot be used.
         SpecError: listing what is wrong with the mapping, or with the logs.
     """
-    written, request, asked = _asked(audit, mapping_file, stated, claims)
+    mapping = mapping_of(audit, mapping_file)
+    try:
+        return _imported(audit, logs, mapping, stated, claims)
+    except (LogError, LogsError) as refusal:
+
+        def again(answered: MappingFile) -> ImportedLogs:
+            return _imported(audit, logs, answered, stated, claims)
+
+        lines = [str(refusal), *_answers(refusal.offers, mapping, again)]
+        raise SpecError("\n".join(lines)) from None
+
+
+def _answers(
+    offers: Sequence[str], mapping: MappingFile, again: Callable[[MappingFile], ImportedLogs]
+) -> Iterator[str]:
+    """Yield what is asked once the lines that are offered are there, and all of them in a block."""
+    known = mapping
+    answered = mapping.with_lines(offers)
+    told: list[str] = []
+    while answered != known:
+        known = answered
+        try:
+            again(known)
+            break
+        except (LogError, LogsError) as refusal:
+            told.append(f"Then: {refusal}")
+            answered = known.with_lines(refusal.offers)
+        except AuditError:
+            return
+    lines = known.lines(mapping)
+    if told or len(lines) > 1:
+        yield from told
+        yield "In a mapping these lines together, in place of others of their names, say so:"
+        yield from lines
+
+
+def _imported(
+    audit: Audit,
+    logs: Sequence[Path],
+    mapping: MappingFile,
+    stated: Mapping[str, str | None],
+    claims: Sequence[str],
+) -> ImportedLogs:
+    written, request, asked = _asked(audit, mapping, stated, claims)
     tier = request.tier
     mapping = with_arms(request.mapping, asked)
     with scratch_folder() as scratch:
@@ -172,8 +216,8 @@ def _explaining(reasons: Sequence[str]) -> Iterator[None]:
     """Add what may be the reason to a refusal."""
     try:
         yield
-    except SpecError as error:
-        raise SpecError("\n".join([str(error), *reasons])) from None
+    except LogsError as error:
+        raise LogsError("\n".join([str(error), *reasons]), error.offers) from None
 
 
 def _finished(
@@ -286,7 +330,7 @@ def _indented(line: str) -> str:
 
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
-    _, _, asked = _asked(audit, mapping_file, {}, ())
+    _, _, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
@@ -316,10 +360,9 @@ def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
 
 
 def _asked(
-    audit: Audit, file: Path | None, stated: Mapping[str, str | None], claims: Sequence[str]
+    audit: Audit, mapping: MappingFile, stated: Mapping[str, str | None], claims: Sequence[str]
 ) -> tuple[MappingFile, Request, Asked]:
-    """Return the mapping of a file and the audit, and what is asked; what is stated beside wins."""
-    mapping = mapping_of(audit, file)
+    """Return the mapping with what is stated beside it, which wins, and what is asked."""
     _refuse_unknown_names(audit, mapping)
     known = {name: value for name, value in stated.items() if value is not None}
     written = mapping.model_copy(update=known)
@@ -398,6 +441,7 @@ class _Role:
         absent: the wanted measurements that no run logged.
         crashed: the seeds of runs that did not finish.
         lacking: sentences on runs that lack what others of the role logged.
+        offers: lines of a mapping that make a measurement of what was withheld.
     """
 
     batch: Batch
@@ -408,6 +452,7 @@ class _Role:
     absent: list[str] = field(default_factory=list)
     crashed: Collection[int] = ()
     lacking: list[str] = field(default_factory=list)
+    offers: list[str] = field(default_factory=list)
 
 
 def _roles(
@@ -456,6 +501,7 @@ def _role(
                     if name in mapping.mapping:
                         raise
                     misfits[error.text.rstrip(".")] = None
+                    role.offers += error.offers
                     role.ignored.discard(name)
                     continue
                 if made is not None:
@@ -622,7 +668,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
             f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"
         )
         return [LogError(runs[0].name, f"{text}. Write in a mapping `arms: {{{named}}}`.")]
-    fault = LogError(runs[0].name, f"{text} mapping which is which: `mapping: {{{way}}}`.{arms}")
+    line = f"mapping: {{{way}}}"
+    offers = [line] if lines else []
+    fault = LogError(runs[0].name, f"{text} mapping which is which: `{line}`.{arms}", *offers)
     counted = any(normal(column) in SEED_COUNTS for run in runs for column in run.columns)
     if any("{seed}" in tag or (counted and "{" in tag) for tag in sure.values()):
         raise fault  # this line tells the seeds, too
@@ -652,7 +700,8 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             called = names[0] if len(names) == 1 else "NAME"
             if names:
                 others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
-        raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}")
+        offers = dict.fromkeys(offer for each in roles for offer in each.offers)
+        raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}", *offers)
 
 
 def _notes(

@@ -72,11 +72,13 @@ def measure(
     place = f"{run.name}, measurement '{name}'"
     names = [axis.name for axis in declaration.axes]
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
-    way = f"`mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}`"
+    offer = f"mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}"
+    way = f"`{offer}`"
     ends = [
         tag for tag in run.tags if tag.endswith(f".{quantity.tag}") and not run.last_step([tag])
     ]
     if ends:
+        offer = ""
         beside = f"`mapping: {{{name}: {json.dumps(max(ends))}}}`"
         way = f"{beside}, of the file beside it, as of the best checkpoint, or by {way}"
     is_one = declaration.kind is MeasurementKind.SCALAR and quantity.tag is not None
@@ -103,7 +105,7 @@ def measure(
         for (tag, _), own in reader.read.items()
         for gap in _gaps_in(own, config, run.step)
     ]
-    made = _stacked(values, declaration, tuple(map(len, coordinates)), place, way)
+    made = _stacked(values, declaration, tuple(map(len, coordinates)), place, way, offer)
     courses = [made, *(reader.read.values() if quantity.is_of_end else ())]
     return Measured(
         made,
@@ -183,7 +185,7 @@ class _CurveReader:
         place = f"{curve.place}, tag '{tag}'"
         if curve.fault is not None:
             last = self._of_series if curve.steps is None and is_course([*curve.values]) else ""
-            raise LogError(place, f"{curve.fault}.{last}")
+            raise LogError(place, f"{curve.fault}.{last}", *curve.offers)
         if curve.steps is not None and curve.steps[0] < 0:
             raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")
         if not len(curve.values):
@@ -265,10 +267,11 @@ def _stacked(
     shape: tuple[int, ...],
     place: str,
     way: str,
+    offer: str,
 ) -> Curve:
     """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes).
 
-    `way` is the line of a mapping that makes one number of a series.
+    `way` says what makes one number of a series, `offer` is the line of a mapping for it.
     """
     observed = [curve for curve in curves if curve is not None]
     first = observed[0]
@@ -276,7 +279,8 @@ def _stacked(
         longest = max(curve.values.size for curve in observed)
         if longest > 1:
             text = f"found {longest} steps; expected one number, as it is no series. Say which, as"
-            raise MisfitError(place, f"{text} by {way}, or with first, mean, max or min.")
+            text = f"{text} by {way}, or with first, mean, max or min."
+            raise MisfitError(place, text, *filter(None, [offer]))
         first = replace(first, steps=None, values=first.values.reshape(()))
     elif first.steps is None:
         text = "found a single number without a step; expected a series over steps. If the number"

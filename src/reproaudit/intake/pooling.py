@@ -100,8 +100,9 @@ def pooled(
         ways = f"{ways[0].lower()}{ways[1:]}"
         ways = f"If it was resumed, write in a mapping `overlap: later`; else {ways}"
     if likely:
-        ways = f"Say in a mapping {seed_ways(likely[0])[0]}"
-    return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}")]
+        ways = f"Say in a mapping `{seed_ways(likely[0])[0]}`"
+    offers = seed_ways(likely[0])[:1] if likely else []
+    return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}", *offers)]
 
 
 def resumed(
@@ -235,12 +236,18 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     stated_step = f"step: {step}, " if step else ""
     is_one = run.run.files == other.run.files
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
+    told = [each.run.config.get(ARM_NAME) for each in (run, other)]
+    line = f"vary: [{', '.join(differing)}]"
+    offers = [line] if None not in told else []
+    if fits and not names:
+        offers = [f"configuration: {{{meant}}}"]
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
         f"{whole}{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
-        f"`vary: [{', '.join(differing)}]`.{of_columns(other.run.columns)}",
+        f"`{line}`.{of_columns(other.run.columns)}",
+        *offers,
     )
 
 

@@ -149,7 +149,7 @@ def _seeds_in_names(request: Request, runs: Sequence[LoggedRun]) -> str | None:
     for depth in range(1, MOST_PARTS + 1):
         pattern = seed_pattern(["/".join(title[-depth:]) for title in titles], called)
         if pattern is not None:
-            return f'`names: "{pattern}"`'
+            return f'names: "{pattern}"'
     return None
 
 

@@ -10,15 +10,23 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue, kind_of
-from reproaudit.logs.logged import LogError, LoggedRun, flat, named_values, number_of, of_columns
+from reproaudit.logs.logged import (
+    LogError,
+    LoggedRun,
+    flat,
+    is_course,
+    named_values,
+    number_of,
+    of_columns,
+)
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, last_part, normal
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, SUMMED, last_part, normal, words_of_name
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -186,7 +194,7 @@ def seed_of(
     is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
     if is_named and run.seed is not None:
         return run.seed
-    rule = f'`runs: [{{match: "{run.name}", seed: 0}}]`'
+    rule = f'runs: [{{match: "{run.name}", seed: 0}}]'
     seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
     for name, value in seeds_in(run.config):
         text = str(value).strip()
@@ -194,7 +202,7 @@ def seed_of(
             text = (
                 f"found the seed {value!r} in its configuration ({name}); expected a whole number"
             )
-            raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
+            raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
         seeds.setdefault(int(text), f"its configuration ({name})")
     for part in run.parts:
         for matched in SEED_IN_NAME.finditer(part):
@@ -202,22 +210,31 @@ def seed_of(
     if len(seeds) == 1 or ("seeds" in mapping.number and not seeds):
         return next(iter(seeds), None)
     if not seeds:
-        text = "found no seed in its columns, its configuration or its name; expected one. Name it"
+        text = "found no seed in its columns, its configuration or its name; expected one. "
+        called = words_of_name(PurePath(run.name.partition(" (")[0]).stem)
+        if (sums := sorted(SUMMED & called)) and "wandb" not in called:
+            fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
+            raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
-        ways = ", ".join(
-            every if run.seed_column and every else [(names and names()) or rule, *every]
+        named = None if run.seed_column and every else names and names()
+        curves = [curve for at in run.curves.values() for curve in at.values()]
+        single = all(
+            len(c.values) < 2 or c.steps is not None or is_course(c.values) for c in curves
         )
+        by_rule = [rule] if single and not (run.seed_column and every) else []
+        ways = [*([named] if named else by_rule), *every]
         order = "" if run.in_time else ", or number the runs in their order,"
-        text = f"{text}{order} in the mapping: {ways}."
-        raise LogError(run.name, f"{text}{of_columns(run.columns)}")
+        text = f"{text}Name it{order} in the mapping: {', '.join(f'`{way}`' for way in ways)}."
+        offers = ways[:1] if ways != [rule, *every] else every[-1:]
+        raise LogError(run.name, f"{text}{of_columns(run.columns)}", *offers)
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
-    raise LogError(run.name, f"{text}. Say in a mapping {rule}.")
+    raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
 
 
 def seed_ways(column: str | None) -> list[str]:
-    """Return the ways to give rows a seed, for messages: by a column of seeds, or numbered."""
-    return [*([f"`columns: {{seed: {column}}}`"] if column else []), "`number: [seeds]`"]
+    """Return the lines that give rows a seed: by a column of seeds, or numbered."""
+    return [*([f"columns: {{seed: {column}}}"] if column else []), "number: [seeds]"]
 
 
 def stated_settings(

@@ -38,6 +38,8 @@ _TRIALS = ("result.json", "progress.csv")
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out", ".md", ".org", ".rst", ".tex", ".html", ".htm")
+_GUESSED = (".json", NOTEBOOK, *ARRAYS, *TREES, *_TEXTS)
+"""Endings of files that may be logs, and may be others."""
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"

@@ -48,12 +48,25 @@ NOWHERE: LoggedCoordinates = frozenset()
 
 
 class LogError(AuditError):
-    """Logs or a mapping that cannot be used."""
+    """Logs or a mapping that cannot be used.
 
-    def __init__(self, place: str, text: str) -> None:
+    Attributes:
+        offers: lines of a mapping that answer it, if some do.
+    """
+
+    def __init__(self, place: str, text: str, *offers: str) -> None:
         super().__init__(on_one_line(f"{place}: {text}", 1_000))
         self.place = place
         self.text = text
+        self.offers = offers
+
+
+class LogsError(SpecError):
+    """All faults of logs, with the lines of a mapping that they offer."""
+
+    def __init__(self, text: str, offers: Sequence[str]) -> None:
+        super().__init__(text)
+        self.offers = offers
 
 
 def refuse_beyond(most: int, count: int, what: str, place: str) -> None:
@@ -86,7 +99,8 @@ def raise_all(faults: Sequence[LogError]) -> None:
     if len(lines) > MOST_CAUSES:
         lines[MOST_CAUSES:] = [f"and {len(lines) - MOST_CAUSES} further faults"]
     if lines:
-        raise SpecError("\n".join(lines))
+        offers = dict.fromkeys(offer for fault in faults for offer in fault.offers)
+        raise LogsError("\n".join(lines), [*offers])
 
 
 def on_one_line(text: str, most: int = 500) -> str:
@@ -154,6 +168,7 @@ class Curve:
         values: shape (point,).
         fault: why the numbers cannot be used, if they cannot; it matters only if they are wanted.
         emptied: the steps of the empty cells after its last number.
+        offers: the lines of a mapping that answer the fault.
     """
 
     place: str
@@ -161,6 +176,7 @@ class Curve:
     values: NDArray[np.float64]
     fault: str | None = None
     emptied: tuple[int, ...] = ()
+    offers: tuple[str, ...] = ()
 
     @property
     def all_steps(self) -> frozenset[int]:
@@ -261,6 +277,7 @@ class CurveBuilder:
     Attributes:
         file: the file that points come from, where a run has several.
         unstepped: what is said of several numbers without steps: what is there, and a way on.
+        offers: the lines of a mapping that are a way on.
         in_time: the same of numbers that follow each other in time.
         is_named: whether the run has a seed, so that its numbers are no runs.
         in_course: whether they follow each other as those of one training do.
@@ -278,6 +295,7 @@ class CurveBuilder:
         self._names: set[str] = set()
         self.file = ""
         self.unstepped = "no step; expected steps"
+        self.offers: tuple[str, ...] = ()
         self.in_time = self.unstepped
         self.is_named = False
         self.in_course = False
@@ -349,15 +367,25 @@ class CurveBuilder:
                 continue
             points = gathered.points
             fault = gathered.fault
+            offers: tuple[str, ...] = ()
             if fault is None:
                 points, fault = self._settled(tag, points)
+                offers = self._ways(tag, points) if fault else ()
             values = np.array([point.value for point in points], dtype=np.float64)
             numbers = [point.step for point in points]
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in gathered.emptied if step > last)
-            curves.setdefault(tag, {})[at] = Curve(self.place, steps, values, fault, emptied)
+            made = Curve(self.place, steps, values, fault, emptied, offers)
+            curves.setdefault(tag, {})[at] = made
         return curves
+
+    def _ways(self, tag: str, points: Sequence[_Point]) -> tuple[str, ...]:
+        """Return the lines of a mapping that answer points without steps; none to copies."""
+        values = [point.value for point in points]
+        lacking = any(point.step is None for point in points) and len({*values}) > 1
+        in_time = self.is_named or self._asked.wants_course(tag) or is_course(values)
+        return (("number: [steps]",) if in_time else self.offers) if lacking else ()
 
     def _settled(self, tag: str, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
@@ -398,7 +426,7 @@ class CurveBuilder:
         return [points[index] for index in kept]
 
 
-def is_course(numbers: Sequence[float | None]) -> bool:
+def is_course(numbers: Iterable[float | None]) -> bool:
     """Tell whether numbers follow each other as those of one training do, and seeds do not.
 
     By von Neumann's ratio, which is 2 of numbers in any order: neighbours are alike in a course.

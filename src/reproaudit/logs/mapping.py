@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from glob import escape
@@ -30,6 +30,7 @@ from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
+from reproaudit.logs.opening import parse_yaml
 
 MAX_NODES = 400
 FUNCTIONS: dict[str, Callable[[NDArray[np.float64]], np.float64 | NDArray[np.float64]]] = {
@@ -201,10 +202,48 @@ class MappingFile(StrictModel):
                 stated = {**rule.model_dump(include=rule.model_fields_set), **stated}
         return RunRule(**stated) if matching else None
 
+    def with_lines(self, lines: Iterable[str]) -> MappingFile:
+        """Return the mapping with further lines, which are joined to those of the same field."""
+        fields = self.model_dump(exclude_unset=True)
+        for line in lines:
+            _join(fields, parse_yaml(line, "a mapping"))
+        return MappingFile.model_validate_json(json.dumps(fields, default=str))
+
+    def lines(self, other: MappingFile) -> list[str]:
+        """Return the lines for the fields in which it differs from the other."""
+        fields = self.model_dump(exclude_unset=True)
+        known = other.model_dump(exclude_unset=True)
+        return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
+
     def ignores(self, run: str) -> bool:
         """Return True if the rule for a run of this name leaves it out."""
         rule = self.rule(run)
         return rule is not None and rule.ignore
+
+
+def _join(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add fields to others, in place: lists are joined, and names are added."""
+    for name, value in more.items():
+        known = fields.get(name)
+        if isinstance(known, dict) and isinstance(value, dict):
+            fields[name] = {**known, **value}
+        elif isinstance(known, list | tuple) and isinstance(value, list):
+            fields[name] = [*known, *(each for each in value if each not in known)]
+        else:
+            fields[name] = value
+
+
+def _flow(value: Any) -> str:
+    """Return a value as a line of YAML holds it."""
+    if isinstance(value, dict) and [*value] == ["tag"]:
+        return _flow(value["tag"])
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_flow(name)}: {_flow(own)}' for name, own in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_flow, value))}]"
+    is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w{2,}(\(\w+\))?", value)
+    is_word = str(value).lower() in ("null", "true", "false", "yes", "off")
+    return str(value) if is_plain and not is_word else json.dumps(value, default=str)
 
 
 def read_mapping(file: Path) -> MappingFile:

@@ -10,6 +10,7 @@ import stat
 import time
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -63,15 +64,13 @@ def read_log_text(
     except UnicodeDecodeError as error:
         at = error.start
         fault = f"found bytes that are no {error.encoding} text at {at}; expected text."
-    try:
-        text = data.decode("cp1252") if remarks is not None and not is_wide else None
-    except UnicodeDecodeError:
-        text = None
-    if text is None or remarks is None:
-        raise LogError(place, f"{fault} If it is text, save it as UTF-8.")
-    odd = text[max(0, at - 9) : at + 9].strip()
-    remarks.append(f"it is no UTF-8, and was read as cp1252, as in '{odd}'")
-    return text
+    if remarks is not None and not is_wide:
+        with suppress(UnicodeDecodeError):
+            text = data.decode("cp1252")
+            odd = text[max(0, at - 9) : at + 9].strip()
+            remarks.append(f"it is no UTF-8, and was read as cp1252, as in '{odd}'")
+            return text
+    raise LogError(place, f"{fault} If it is text, save it as UTF-8.")
 
 
 def read_arrays(path: Path, place: str) -> dict[str, Any]:

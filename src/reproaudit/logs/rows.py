@@ -17,6 +17,7 @@ from typing import Any
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
+    FEWEST_LOGGED,
     MOST_LOGGED_NAMES,
     MOST_ROWS,
     CurveBuilder,
@@ -275,8 +276,8 @@ def _header(
 
 
 def _is_stepped(rows: Sequence[tuple[int, list[str]]]) -> bool:
-    """Tell whether rows are two numbers each, of which the first counts steps."""
-    if len(rows) < 2 or any(len(cells) != 2 for _, cells in rows):
+    """Tell whether rows are two numbers each, of which the first counts more steps than seeds."""
+    if len(rows) < FEWEST_LOGGED or any(len(cells) != 2 for _, cells in rows):
         return False
     steps = [number_of(cells[0]) for _, cells in rows]
     whole = [step for step in steps if step is not None and step.is_integer()]

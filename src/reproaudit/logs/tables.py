@@ -189,9 +189,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
         name = source.asked.only or "NAME"
         placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
-        ways = [f' If each column is a run: `mapping: {{{name}: "{each}"}}`.' for each in placed]
-        way = "".join(ways[:1])
-        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}")
+        lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
+        way = "".join(f" If each column is a run: `{line}`." for line in lines)
+        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}", *lines)
     builders = _builders(source, table, form)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -249,6 +249,8 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     apart = "expected one" if source.asked.plain else _apart(form)
+    is_told = form.column("seed") or form.column("run")
+    ways = ["number: [seeds]"] if is_told else seed_ways(form.like_seeds)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
@@ -263,6 +265,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key] = source.builder()
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
+            builders[key].offers = tuple(ways[:1])
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
@@ -376,7 +379,7 @@ def _apart(form: TableForm) -> str:
     if form.column("seed") or form.column("run"):
         ways.append("or, where each row is a run, `number: [seeds]`")
     else:
-        ways = [*seed_ways(form.like_seeds), *ways]
+        ways = [*(f"`{way}`" for way in seed_ways(form.like_seeds)), *ways]
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
         f"{', '.join(ways)}.{of_columns(form.words).removesuffix('.')}"
