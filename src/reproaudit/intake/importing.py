@@ -92,6 +92,8 @@ class ImportedLogs:
         skipped: files that were not read, each with the reason.
         settings: each setting that the audit has, beside what the logs state.
         lines: all of it in words.
+        left_out: what is kept out since it may not be whole, in words.
+        offers: lines of a mapping that say what became of such runs, if it is so.
     """
 
     audit: Audit
@@ -104,6 +106,8 @@ class ImportedLogs:
     skipped: Sequence[str]
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]
+    left_out: Sequence[str] = ()
+    offers: Sequence[str] = ()
 
 
 def import_logs(
@@ -147,7 +151,9 @@ def _answers(
     while answered != known:
         known = answered
         try:
-            again(known)
+            made = again(known)
+            told += [f"Then: {line}" for line in made.left_out if made.offers]
+            known = known.with_lines(made.offers)
             break
         except (LogError, LogsError) as refusal:
             told.append(f"Then: {refusal}")
@@ -155,7 +161,7 @@ def _answers(
         except AuditError:
             return
     lines = known.lines(mapping)
-    if told or len(lines) > 1:
+    if told or len(offers) > 1:
         yield from told
         yield "In a mapping these lines together, in place of others of their names, say so:"
         yield from lines
@@ -208,6 +214,8 @@ def _imported(
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
+        left_out=[line for role in roles for line in left_out_words(role.withheld, role.batch)],
+        offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )
 
 
@@ -442,6 +450,7 @@ class _Role:
         crashed: the seeds of runs that did not finish.
         lacking: sentences on runs that lack what others of the role logged.
         offers: lines of a mapping that make a measurement of what was withheld.
+        endings: lines of a mapping that say how runs ended that may not be whole.
     """
 
     batch: Batch
@@ -453,6 +462,7 @@ class _Role:
     crashed: Collection[int] = ()
     lacking: list[str] = field(default_factory=list)
     offers: list[str] = field(default_factory=list)
+    endings: list[str] = field(default_factory=list)
 
 
 def _roles(
@@ -513,7 +523,9 @@ def _role(
                 for seed, placed in runs.items()
                 if placed.run.stopped and not placed.diverged and mapping.complete is None
             }
-        if reasons := tuple(misfits) or _reasons(request, by_seed, runs):
+        reasons, endings = _reasons(request, by_seed, runs)
+        role.endings += endings
+        if reasons := tuple(misfits) or reasons:
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
@@ -530,10 +542,13 @@ def _as_share(measured: Measured) -> Measured:
 
 def _reasons(
     request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
-) -> tuple[str, ...]:
-    """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
+) -> tuple[tuple[str, ...], list[str]]:
+    """Tell why a measurement of a role is kept out, and the lines that settle it.
+
+    Both are empty if it is whole.
+    """
     if not by_seed:
-        return ()
+        return (), []
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
     courses = [
         measured.steps
@@ -552,16 +567,21 @@ def _reasons(
                 ways.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
     reasons += [f"{_way(request, names, status)}{way}" for (status, way), names in ways.items()]
-    return tuple(reasons)
+    offers = [_rules(request, names, status) for (status, _), names in ways.items()]
+    return tuple(reasons), offers
 
 
 def _way(request: Request, names: Iterable[str], status: str = "crashed") -> str:
-    """Return the lines to paste where runs diverged, or crashed."""
+    """Say how it is said that runs diverged, or crashed."""
     first = [*dict.fromkeys(names)][:MOST_RULES]
-    listed = [pattern_of(name, request.names) for name in first]
-    rules = ", ".join(f"{{match: {pattern}, status: {status}}}" for pattern in listed)
     called = "diverged" if status == "diverged" else "crashed or was cut short"
-    return f"if a run {called}, say so in a mapping: `runs: [{rules}]`"
+    return f"if a run {called}, say so in a mapping: `{_rules(request, first, status)}`"
+
+
+def _rules(request: Request, names: Iterable[str], status: str) -> str:
+    """Return the line of a mapping that says what became of runs."""
+    patterns = [pattern_of(name, request.names) for name in dict.fromkeys(names)]
+    return f"runs: [{', '.join(f'{{match: {each}, status: {status}}}' for each in patterns)}]"
 
 
 def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:

@@ -381,7 +381,13 @@ class CurveBuilder:
         return curves
 
     def _ways(self, tag: str, points: Sequence[_Point]) -> tuple[str, ...]:
-        """Return the lines of a mapping that answer points without steps; none to copies."""
+        """Return the lines of a mapping that answer points without steps, or with some twice.
+
+        There are none for copies.
+        """
+        if all(point.step is not None for point in points):
+            is_same = len({point.step for point in points}) == 1
+            return ("number: [steps]" if is_same else "overlap: later",)
         values = [point.value for point in points]
         lacking = any(point.step is None for point in points) and len({*values}) > 1
         in_time = self.is_named or self._asked.wants_course(tag) or is_course(values)
