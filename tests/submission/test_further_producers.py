@@ -211,7 +211,10 @@ def offered(told: str) -> str:
     if is_block:
         return block
     lines = re.findall(r"`([a-z_]+: [^`]*)`", told)
-    return "\n".join(line for line in lines if not re.search("…|NAME|TAG", line)) or "{}"
+    return (
+        "\n".join(line for line in dict.fromkeys(lines) if not re.search("…|NAME|TAG", line))
+        or "{}"
+    )
 
 
 @pytest.mark.parametrize("named", ["score", "val/score", "eval.score"])

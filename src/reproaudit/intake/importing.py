@@ -68,6 +68,7 @@ from reproaudit.logs.names import (
     is_called,
     kin,
     kinship,
+    may_be,
     normal,
     words_of_name,
 )
@@ -665,8 +666,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     fitting = {
         name: [tag for tag in tags if is_called(name, tag)]
         or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
-        or [tag for tag in tags if (of_arms or len(wanted) == 1) and kin(name, tag)]
-        or [tag for tag in tags if len(tags) == len(wanted) == 1]
+        or [tag for tag in tags if (of_arms or len(wanted) == 1) and may_be(name, tag)]
         for name in sorted(wanted)
     }
     sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}

@@ -297,7 +297,11 @@ def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked)
 
 
 def _without_number(name: str, step: int) -> str:
-    return re.sub(rf"(?<!\d)0*{step}(?!\d)", "*", name)
+    """Return a name with a star for its step, and none for a seed that is the same number."""
+    called = [matched for matched in STEP_IN_NAME.finditer(name) if int(matched[1]) == step]
+    places = called or [*re.finditer(rf"(?<!\d)(0*{step})(?!\d)", name)]
+    start, end = places[-1].span(1)
+    return f"{name[:start]}*{name[end:]}"
 
 
 def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:

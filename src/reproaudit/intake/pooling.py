@@ -21,6 +21,7 @@ from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
 
+_STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
 MOST_GROUPS = 5
 """Groups of runs, and arms, that a sentence lists."""
 
@@ -90,6 +91,11 @@ def pooled(
         if SEED_LIKE.search(column)
         if len({str(placed.run.config.get(column)) for placed in runs}) == len(runs)
     ]
+    if not likely and _are_repeats(runs):
+        fault = f"found seed {runs[0].seed} in each of the {len(runs)} runs of"
+        text = f"{fault} {role_words(batch)}; expected one of its own for each. If they are runs,"
+        line = seed_ways(None)[0]
+        return [LogError(run.name, f"{text} number them in their order: `{line}`.", line)]
     least = min(tries, key=lambda each: (len(each.tags), each.last_step(each.tags))).name
     tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
     groups = [*map(_group, names)]
@@ -103,6 +109,20 @@ def pooled(
         ways = f"Say in a mapping `{seed_ways(likely[0])[0]}`"
     offers = seed_ways(likely[0])[:1] if likely else []
     return [LogError(run.name, f"{text} {ways}.{of_columns(run.columns)}", *offers)]
+
+
+def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
+    """Tell whether three runs or more of one arm state one seed, each in a place of its own.
+
+    Files that lie together may be points of one run, and so may what is called after a step.
+    """
+    names = [placed.run.name for placed in runs]
+    of_arm = all(ARM_NAME in placed.run.config for placed in runs)
+    is_apart = len({placed.run.folder for placed in runs}) == len(runs) > 2
+    of_steps = any(_STEP_LIKE.search(name) for name in names)
+    is_one = len({placed.seed for placed in runs}) == 1
+    alike = of_arm or len({re.sub(r"\d+", "#", name) for name in names}) == 1
+    return is_one and is_apart and alike and not of_steps
 
 
 def resumed(
@@ -235,10 +255,13 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     step = request.mapping.columns.step
     stated_step = f"step: {step}, " if step else ""
     is_one = run.run.files == other.run.files
-    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     told = [each.run.config.get(ARM_NAME) for each in (run, other)]
+    columns = run.run.columns.items()
+    arm_in_column = any(role == "setting" and c not in run.run.config for c, role in columns)
+    is_one = is_one and not (arm_in_column and None not in told)
+    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     line = f"vary: [{', '.join(differing)}]"
-    offers = [line] if None not in told else []
+    offers = [line] if None not in told and not is_one else []
     if fits and not names:
         offers = [f"configuration: {{{meant}}}"]
     return LogError(

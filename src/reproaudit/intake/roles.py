@@ -91,6 +91,8 @@ def place_runs(
         beside = _beside(given, asked)
         strays += beside.values()
         own = [placed_run for placed_run in given if id(placed_run) not in beside]
+        if "seeds" in request.mapping.number and len({placed_run.seed for placed_run in own}) == 1:
+            own = [replace(placed_run, seed=None) for placed_run in own]
         own, parts = resumed(request, batch, own, asked.wants)
         strays += [StrayError(name, "", RESUMED) for name in parts]
         faults += pooled(request, batch, own, asked.wants)

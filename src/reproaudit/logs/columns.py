@@ -214,11 +214,19 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     telling = [*of_run, *steps, *known]
     tells_apart = len({_at(row, telling) for _, row in table.rows}) < len(table.rows)
     changes = not steps and not is_known and len(values) == len(filled) > 2
-    if changes and (not tells_apart or "seeds" in asked.numbered):
+    if changes and (not _is_needed(column, table, telling) or "seeds" in asked.numbered):
         return False  # another text in every row, as a date or a host
     if tells_apart and (not steps or len(values) * 3 <= len(table.rows)):
         return True
     return bool(of_run or steps) and all(len(texts) == 1 for texts in each.values())
+
+
+def _is_needed(column: str, table: Table, telling: Sequence[str]) -> bool:
+    """Tell whether rows without a column are alike in what tells them apart and in other texts."""
+    count = len(table.rows)
+    texts = [c for c in table.columns if c != column and _is_text(c, table)]
+    shared = [c for c in texts if len({str(row.get(c)) for _, row in table.rows}) < count]
+    return len({_at(row, [*telling, *shared]) for _, row in table.rows}) < count
 
 
 def _is_of_runs(column: str, table: Table, form: TableForm) -> bool:

@@ -218,9 +218,8 @@ def seed_of(
         every = [] if run.in_time else seed_ways(run.seed_column)
         named = None if run.seed_column and every else names and names()
         curves = [curve for at in run.curves.values() for curve in at.values()]
-        single = all(
-            len(c.values) < 2 or c.steps is not None or is_course(c.values) for c in curves
-        )
+        bare = [curve.values for curve in curves if curve.steps is None]
+        single = all(len(values) < 2 or is_course(values) for values in bare)
         by_rule = [rule] if single and not (run.seed_column and every) else []
         ways = [*([named] if named else by_rule), *every]
         order = "" if run.in_time else ", or number the runs in their order,"

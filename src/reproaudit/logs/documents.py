@@ -500,7 +500,12 @@ def _json_lines(text: str, place: str) -> Table:
     lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    return of_objects(((n, parse_json(line, f"{place}:{n}")) for n, line in lines), place)
+    objects = [(n, parse_json(line, f"{place}:{n}")) for n, line in lines]
+    head, *others = (tree for _, tree in objects)
+    names = {name for tree in others if isinstance(tree, dict) for name in tree}
+    if not names or not isinstance(head, dict) or not names.isdisjoint(head):
+        return of_objects(objects, place)
+    return replace(of_objects(objects[1:], place), config=dict(flat("", head, place)))
 
 
 def _rows(trees: Sequence[Any], place: str) -> Table:

@@ -35,7 +35,14 @@ from reproaudit.logs.texts import TEXT_LOG
 
 _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
-_PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+_UNREAD = {
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz"), "packed; unpack it"),
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a workbook; save its sheet as CSV"),
+    **dict.fromkeys((".parquet", ".feather"), "a table in bytes; write it as CSV"),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), "it may run code; write CSV or JSON"),
+    ".wandb": "W&B's own log; export run.scan_history() as CSV",
+}
+"""Files with results that are not read, each with the way to have these read."""
 TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out", ".md", ".org", ".rst", ".tex", ".html", ".htm")
 _GUESSED = (".json", NOTEBOOK, *ARRAYS, *TREES, *_TEXTS)
@@ -290,11 +297,8 @@ class _Finder:
                 self._guessed[file] = read_table(source)
             except LogError as error:
                 self._guessed[file] = error
-        elif source.ending == ".wandb":
-            self._skip(file, "W&B's own log; export run.scan_history() as CSV")
         else:
-            is_packed = file.suffix.lower() in _PACKED
-            self._skip(file, "packed; unpack it" if is_packed else _OTHER)
+            self._skip(file, _UNREAD.get(file.suffix.lower(), _OTHER))
 
     def _trainer_state(self, file: Path, home: Path) -> Iterator[LoggedRun]:
         source = replace(self._source(home), path=file)

@@ -80,7 +80,11 @@ SUMMARIES = frozenset((*_SUMS, *_SPREADS))
 """Words in the place of a seed in a row that sums others up."""
 SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
-STEP_IN_NAME = re.compile(r"(?:^|[^a-z])step[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE)
+STEP_IN_NAME = re.compile(
+    r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?)[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE
+)
+_GENERIC = {"value", "values", "score", "scores", "result", "results", "metric"}
+"""Words for whatever number."""
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
 """What the numbers of all runs are called beside their mean."""
 CLOCK = re.compile(
@@ -172,6 +176,19 @@ def words_of_name(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+|\d+", name.lower()))
 
 
+def may_be(name: str, tag: str) -> bool:
+    """Return True if a tag may hold what is called so: they share words, and differ on one side.
+
+    So do accuracy and ``eval/acc``, and not train_accuracy and test_accuracy, nor top1 and top5.
+    """
+    own = words_of_name(name)
+    told = {word for word in words_of_name(re.sub(r"\{\w+\}", "", tag)) if word != "s"}
+    shared = kin(name, tag)
+    others = {word for word in told - kin(tag, name) if len(word) > 1 or word.isdigit()}
+    is_spread = not told.isdisjoint(_SPREADS)
+    return told <= _GENERIC or bool(shared and not is_spread and not (own - shared and others))
+
+
 def is_called(name: str, tag: str) -> bool:
     """Return True if a tag, or its last part, is called so but for what joins its words."""
     letters, *own = (re.sub("[^a-z0-9]", "", each.lower()) for each in (name, tag, last_part(tag)))
@@ -210,7 +227,7 @@ def as_template(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold|run|trial)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial|s)[_=-]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 

@@ -192,7 +192,10 @@ def _aligned(text: str, place: str) -> Table | None:
             end = fits.index(False) if False in fits else len(rows)
             columns = [*zip(*(own for _, own in rows[:end]), strict=True)]
             counted = any(all(number_of(cell) is not None for cell in own) for own in columns)
-            if end > 1 and counted and True not in fits[end:]:
+            widths = {len(own.split()) for _, own in kept[start + 1 : start + 1 + end]}
+            rest = [own.split() for _, own in kept[start + 1 + end :]]
+            is_cut = any(len(own) in widths and _all_number([own]) for own in rest)
+            if end > 1 and counted and not is_cut:
                 names = [*[""] * lacking, *header]
                 return cells_table([(number, names), *rows[:end]], place)
     return None
