@@ -244,9 +244,8 @@ FORMS = {"bench.json": benchmarked, "trials.csv": searched, "runs.csv": tracked}
 @pytest.mark.parametrize("name", FORMS)
 def test_what_is_offered_at_once_works_at_once(tmp_path: Path, name: str) -> None:
     file = text(tmp_path / name, FORMS[name]())
-    stated = "mapping: {score: value}\n" if name == "trials.csv" else ""
-    lines = offered(refusal(tmp_path, [file], stated))
-    assert counts(judged(tmp_path, [file], stated + lines)) == (4, 5)
+    lines = offered(refusal(tmp_path, [file]))
+    assert counts(judged(tmp_path, [file], lines)) == (4, 5)
 
 
 def test_what_is_asked_next_is_told_at_once_with_all_lines(tmp_path: Path) -> None:

@@ -701,10 +701,12 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
+    logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
     for name, quantity in mapping.mapping.items():
         if name in absent:
-            text = f"found no logged '{quantity.formula}' in any run; expected it."
-            hint = did_you_mean(quantity.tag or "", ignored)
+            missing = sorted(quantity.tags - logged) or [quantity.formula]
+            text = f"found no logged '{', '.join(missing)}' in any run; expected it."
+            hint = did_you_mean(missing[0], ignored)
             raise LogError(f"mapping: {name}", f"{text} {hint}")
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
