@@ -365,8 +365,7 @@ class Quantity(StrictModel):
         match = _SHORT.match(value.strip())
         if match is None:
             raise ValueError(
-                "expected a measurement's name, such as test_loss, accuracy@largest or "
-                "baseline_loss[preconditioned]"
+                "expected a measurement's name, such as test_loss or baseline_loss[preconditioned]"
             )
         inside = [part.strip() for part in (match[2] or "").split(",") if part.strip()]
         return {

@@ -212,24 +212,7 @@ def _group(run: str) -> str:
 
 def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them."""
-    differing: dict[str, tuple[Any, Any]] = {}
-    configs = [plain_names(each.run.config) for each in (run, other)]
-    own_names = plain_names(dict.fromkeys(run.names | other.names))
-    keys = sorted({*configs[0], *configs[1]})
-    for key in keys:
-        if any(part.startswith(f"{key}.") for part in keys):
-            continue  # whose parts are compared
-        left, right = (config.get(key, "nothing") for config in configs)
-        unread = [each.run.unread for each in (run, other)]
-        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
-        own = key not in own_names and is_own(key)
-        varies = any(
-            fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
-            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
-        )
-        numbered = _without_seed(left, run.seed) == _without_seed(right, other.seed)
-        if not (absent or own or varies or numbered or alike(left, right)):
-            differing[key] = left, right
+    differing = _differences(request, run, other)
     if not differing:
         return None
     listed = [f"{key} = {repr(right)[:60]}" for key, (_, right) in differing.items()]
@@ -272,6 +255,29 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
         f"`{line}`.{of_columns(other.run.columns)}",
         *offers,
     )
+
+
+def _differences(request: Request, run: PlacedRun, other: PlacedRun) -> dict[str, tuple[Any, Any]]:
+    """Return what two runs were started with and may not differ in, by name."""
+    differing: dict[str, tuple[Any, Any]] = {}
+    configs = [plain_names(each.run.config) for each in (run, other)]
+    own_names = plain_names(dict.fromkeys(run.names | other.names))
+    keys = sorted({*configs[0], *configs[1]})
+    for key in keys:
+        if any(part.startswith(f"{key}.") for part in keys):
+            continue  # whose parts are compared
+        left, right = (config.get(key, "nothing") for config in configs)
+        unread = [each.run.unread for each in (run, other)]
+        absent = any(key not in config and why for config, why in zip(configs, unread, strict=True))
+        own = key not in own_names and is_own(key)
+        varies = any(
+            fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
+            for pattern in plain_names(dict.fromkeys(request.mapping.vary))
+        )
+        numbered = _without_seed(left, run.seed) == _without_seed(right, other.seed)
+        if not (absent or own or varies or numbered or alike(left, right)):
+            differing[key] = left, right
+    return differing
 
 
 def _without_seed(value: Any, seed: int | None) -> Any:

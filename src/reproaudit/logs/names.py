@@ -151,7 +151,7 @@ def has_ended(status: str, others: Collection[str]) -> bool:
 
 def last_part(name: str) -> str:
     """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
-    return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
+    return normal(re.sub(r"(?i)^(params?|user_attrs)_", "", re.split(r"[./]", name)[-1]))
 
 
 def kinship(name: str, others: Iterable[str]) -> int:
