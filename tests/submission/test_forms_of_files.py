@@ -215,6 +215,23 @@ def test_names_seem_to_tell_seeds_where_nothing_else_does(tmp_path: Path, name: 
     assert "found seed 1" in refusal(tmp_path, [tmp_path / "logs"], stated)
 
 
+def test_numbers_that_count_the_runs_of_all_arms_are_no_seeds(tmp_path: Path) -> None:
+    for number, (arm, _, value) in enumerate(RUNS):
+        file = tmp_path / "logs" / f"run_{number}" / "result.json"
+        text(file, json.dumps({"method": arm, "score": value}))
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert counts(judged(tmp_path, [tmp_path / "logs"], "number: [seeds]")) == (4, 5)
+    assert "seed" in lines
+
+
+def test_columns_of_a_matrix_are_never_offered_as_seeds(tmp_path: Path) -> None:
+    curves = {arm: np.array([[v for _, v in course(x)] for x in own]) for arm, own in ARMS.items()}
+    np.savez(tmp_path / "curves.npz", steps=np.arange(5), **curves)
+    told = refusal(tmp_path, [tmp_path / "curves.npz"], form=SERIES)
+    assert "{seed}" not in told
+    assert "{arm}.c0" in told
+
+
 # --- what is refused, and offered -----------------------------------------------------------------
 
 

@@ -148,7 +148,13 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
     """Return the runs with what their names tell; those that are points of one run are joined."""
     labelled = [_labelled_by_name(run, asked) for run in runs]
-    named = [(_with_likely_seed(run, asked), step) for run, step in labelled]
+    likely = [_with_likely_seed(run, asked) for run, _ in labelled]
+    seeds = [
+        run.seed for run, (before, _) in zip(likely, labelled, strict=True) if run is not before
+    ]
+    if is_named(audit) and len(seeds) > 1 and len({*seeds}) == len(seeds):
+        likely = [run for run, _ in labelled]  # numbers that no two arms share count all runs
+    named = [(run, step) for run, (_, step) in zip(likely, labelled, strict=True)]
     if is_named(audit):
         named = [(run, step) for run, (_, step) in zip(_in_arms(named, asked), named, strict=True)]
     return _joined_by_step(named, asked)

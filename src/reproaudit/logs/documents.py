@@ -461,7 +461,10 @@ def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _by_column(tree: Any, depth: int = 0) -> Any:
-    """Return nested values with a list for each column of an array of rows: ``name.0``."""
+    """Return nested values with a list for each column of an array of rows: ``name.c0``.
+
+    Nothing tells whether these are runs, so they are called as no seeds are.
+    """
     if not isinstance(tree, dict) or depth == 16:
         return tree
     columns: dict[str, Any] = {}
@@ -472,7 +475,7 @@ def _by_column(tree: Any, depth: int = 0) -> Any:
             columns[name] = [cell for (cell,) in below]
         else:
             columns |= {
-                f"{name}.{n}": list(cells) for n, cells in enumerate(zip(*below, strict=True))
+                f"{name}.c{n}": list(cells) for n, cells in enumerate(zip(*below, strict=True))
             }
     return columns
 

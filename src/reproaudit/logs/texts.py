@@ -215,10 +215,9 @@ _NUMBER = (
     r"|nan|inf))"
 )
 _AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time or a mean in parentheses
-_WORD = r"(?![-+.\d]+(?:\s|$))[^\s:=|,]+"
 _MARKED = re.compile(rf"([A-Za-z][^:=|,]*?) *[:=] *{_NUMBER}{_AFTER}")
-_BARE = re.compile(rf"([A-Za-z][^\s:=|,]*(?: +{_WORD})*?) +{_NUMBER}{_AFTER}(?:$| +(?=[A-Za-z]))")
-_JOINED = re.compile(rf"([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-]|,\d)")
+_WHOLE = re.compile(rf"{_NUMBER}%?")
+_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-]|,\d)")
 _HEAD = re.compile(r"^[A-Za-z][A-Za-z ]*: +(?=[A-Za-z][\w ]* [\w ]*[:=] *[-+.]?\d)")
 """What a line is about, before a name of several words."""
 _SAID = re.compile(r"([A-Za-z][^:=|,]*?) *[:=] *([-+.]?\d[^\s|;]*)")
@@ -301,7 +300,8 @@ def _unread(line: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
     Steps, dates and durations are none.
     """
-    known = [name.rpartition(".")[2] for name in numbers] if "{" not in line else []
+    is_read = "{" not in line and len(line) <= MOST_IN_SENTENCE
+    known = [name.rpartition(".")[2] for name in numbers] if is_read else []
     for matched in _SAID.finditer(line if known else ""):
         name, value = matched[1].strip(), matched[2].strip("()[],")
         is_known = any(name.endswith(each) or each.endswith(name) for each in known)
@@ -367,17 +367,15 @@ def _pairs(text: str) -> list[tuple[str, str, bool]]:
     group = ""
     parts = _PARTS.split(text) if len(text) <= MOST_IN_SENTENCE else []
     for part in (_HEAD.sub("", each.strip(" []*:"), count=1) for each in parts):
-        whole = _MARKED.fullmatch(part)
-        bare = [*_BARE.finditer(part)]
-        joined = _JOINED.findall(part)
+        is_marked = ":" in part or "=" in part
+        whole = _MARKED.fullmatch(part) if is_marked else None
+        joined = _JOINED.findall(part) if is_marked else []
         if whole and len(joined) < 2:
             own = [(whole[1].strip(), whole[2], True)]
         elif joined:
             own = [(name, value, True) for name, value in joined]
-        elif sum(len(each[0]) for each in bare) == len(part):
-            own = [(each[1], each[2], each[1][-1].isdigit()) for each in bare]
         else:
-            own = []
+            own = _in_turn(part)
         first = re.match(r"[A-Za-z]+", part)
         if first and not (own and part.startswith(own[0][0]) and " " not in own[0][0]):
             group = first[0]
@@ -396,6 +394,23 @@ def _plain_number(written: str) -> str:
         return str(float(number) / int(divisor))
     multiple = _MULTIPLES.get(number[-1:])
     return number if multiple is None else str(round(float(number[:-1]) * multiple, 9))
+
+
+def _in_turn(part: str) -> list[tuple[str, str, bool]]:
+    """Return names and numbers that stand in turn, as ``loss 0.5 acc 0.8``; [] if others stand."""
+    found: list[tuple[str, str, bool]] = []
+    words: list[str] = []
+    for word in re.sub(r"\([^()]*\)", "", part).split():
+        number = _WHOLE.fullmatch(word)
+        if number is None:
+            words.append(word)
+        elif words and words[0][0].isalpha():
+            name = " ".join(words)
+            found.append((name, number[1], name[-1].isdigit()))
+            words = []
+        else:
+            return []
+    return [] if words else found
 
 
 def _of_namespace(written: str) -> dict[str, str]:
