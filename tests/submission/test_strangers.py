@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 from test_further_producers import offered, text
-from test_producers import ARMS, SERIES, counts, judged, notes, refusal
+from test_producers import ARMS, AUDIT, SERIES, counts, judged, notes, refusal
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.service.judge import judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
 LAST = "mapping: {score: {expression: last(v), let: {v: score}}}"
@@ -291,3 +294,16 @@ def test_a_text_that_differs_in_the_number_of_the_seed_is_no_setting(tmp_path: P
     rows = [f"{arm},{seed},{arm} seed={seed},{v}" for arm, seed, v in RUNS]
     file = text(tmp_path / "runs.csv", "\n".join(["method,seed,label,score", *rows]))
     assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_files_of_one_seed_that_lie_at_other_coordinates_are_one_run(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        for task in ("a", "b"):
+            tree = {"task_name": task, "scores": {"test": [{"score": value}]}}
+            dumped(tmp_path / "logs" / f"{arm}_seed{seed}" / f"{task}.json", tree)
+    written = AUDIT.format(form="once: [task]")
+    written = written.replace("claims:", "axes: {task: {values: [a, b]}}\nclaims:")
+    audit = load_audit(text(tmp_path / "producers.yaml", written))
+    stated = "mapping: {score: scores.test.score}\ncolumns: {axes: {task: task_name}}"
+    mapping = text(tmp_path / "mapping.yaml", stated)
+    assert counts(judge_logs(audit, [tmp_path / "logs"], mapping)) == (4, 5)

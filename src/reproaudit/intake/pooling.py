@@ -16,7 +16,7 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
-from reproaudit.logs.joining import continued
+from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
@@ -126,17 +126,22 @@ def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
 
 
 def resumed(
-    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+    request: Request, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
 ) -> tuple[list[PlacedRun], list[str]]:
-    """Return runs with what resumes them joined to them, if `overlap` says so, and its names."""
+    """Return runs with what belongs to them joined to them, and its names.
+
+    That is what lies at other coordinates, and what resumes them, if `overlap` says so.
+    """
     holds = request.mapping.overlap
     last: dict[int | None, PlacedRun] = {}
     whole: list[PlacedRun] = []
     for placed in runs:
         known = last.get(placed.seed)
         joined = None
-        if holds and known and _differing(request, batch, known, placed) is None:
-            joined = continued(known.run, placed.run, wants, holds)
+        if known and placed.seed is not None and not _differences(request, known, placed):
+            joined = at_others(known.run, placed.run, wants)
+            if holds and joined is None:
+                joined = continued(known.run, placed.run, wants, holds)
         if known and joined:
             whole.remove(known)
             placed = replace(placed, run=joined)

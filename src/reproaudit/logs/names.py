@@ -140,7 +140,7 @@ def is_status_name(name: str) -> bool:
     return _STATUS.fullmatch(last_part(name)) is not None and not is_setting_name(name)
 
 
-def has_ended(status: str, others: Collection[str]) -> bool:
+def says_ended(status: str, others: Collection[str]) -> bool:
     """Return True if a status says that a run came to its end; `others` stand beside it.
 
     Ray writes TERMINATED of such a run; where others have another word for it, it was stopped.

@@ -43,12 +43,12 @@ from reproaudit.logs.names import (
     ITEM_NAMES,
     MADE_NAMES,
     as_template,
-    has_ended,
     is_own,
     is_seed_name,
     is_status_name,
     names_seed,
     normal,
+    says_ended,
 )
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import (
@@ -152,8 +152,8 @@ def _of_search(table: Table, stated: Columns) -> Table:
         return table
     states = {line: _state(row, status) for line, row in table.rows}
     words = {*states.values()}
-    failed = [f"line {line} ({s})" for line, s in states.items() if not has_ended(s, words)]
-    ended = [row for row in table.rows if has_ended(states[row[0]], words)]
+    failed = [f"line {line} ({s})" for line, s in states.items() if not says_ended(s, words)]
+    ended = [row for row in table.rows if says_ended(states[row[0]], words)]
     step = stated.step or "step"
     rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
     columns = tuple(dict.fromkeys((*table.columns, step)))
@@ -273,7 +273,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             state = _state(row, column)
             builders[key].state = state or builders[key].state
             builders[key].diverged |= state.lower() == "diverged"
-            if not has_ended(state, words[column]):
+            if not says_ended(state, words[column]):
                 builders[key].unfinished = (f"its column '{column}' says {state}",)
             elif state.lower() == "terminated":
                 builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
