@@ -301,7 +301,7 @@ def values_of(
 
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
-_SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(@first)?$")
+_SHORT = re.compile(r"^([a-z][a-z0-9_]*)(?:\[([^\[\]]*)\])?(?:@(first|last|late|largest|least))?$")
 
 
 Reduction = Literal["mean", "median", "iqm", "largest", "least"]
@@ -371,7 +371,7 @@ class Quantity(StrictModel):
         return {
             "measurement": match[1],
             "coordinates": tuple(map(_coordinate, inside)),
-            "step": "first" if match[3] else "last",
+            "step": match[3] or "last",
         }
 
     @model_validator(mode="after")

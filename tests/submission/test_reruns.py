@@ -120,7 +120,7 @@ def test_two_folders_of_a_resumed_run_are_joined_as_is_said(tmp_path: Path) -> N
     made = judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: later")
     assert counts(made) == (3, 5)
     assert "runs given" not in notes(made)
-    assert "Joined to the runs that they resume: " in notes(made)
+    assert "Joined to the runs that they belong to: " in notes(made)
     assert "the later points hold" in notes(made)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from glob import escape
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -49,6 +48,7 @@ from reproaudit.intake.roles import (
 from reproaudit.judge.alike import AS_FAR
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
+from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
     MOST_LISTED,
     Curve,
@@ -61,7 +61,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, last_of, mapping_of
+from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     as_template,
@@ -93,6 +93,8 @@ class ImportedLogs:
         skipped: files that were not read, each with the reason.
         settings: each setting that the audit has, beside what the logs state.
         lines: all of it in words.
+        left_out: what is kept out since it may not be whole, in words.
+        offers: lines of a mapping that say what became of such runs, if it is so.
     """
 
     audit: Audit
@@ -105,6 +107,8 @@ class ImportedLogs:
     skipped: Sequence[str]
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]
+    left_out: Sequence[str] = ()
+    offers: Sequence[str] = ()
 
 
 def import_logs(
@@ -148,7 +152,9 @@ def _answers(
     while answered != known:
         known = answered
         try:
-            again(known)
+            made = again(known)
+            told += [f"Then: {line}" for line in made.left_out if made.offers]
+            known = known.with_lines(made.offers)
             break
         except (LogError, LogsError) as refusal:
             told.append(f"Then: {refusal}")
@@ -156,7 +162,7 @@ def _answers(
         except AuditError:
             return
     lines = known.lines(mapping)
-    if told or len(lines) > 1:
+    if told or len(offers) > 1:
         yield from told
         yield "In a mapping these lines together, in place of others of their names, say so:"
         yield from lines
@@ -177,11 +183,11 @@ def _imported(
         given = labelled_runs(logged, asked, audit)
         refuse_unmatched(given, [name for name, _ in skipped], mapping)
         unmatched = unmatched_names(logged, asked)
-        finished, unfinished = _finished(given, mapping)
+        finished, unfinished = _finished(given, mapping, asked)
         audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *others))
-        request = Request(audit, tier, scope, mapping)
+        request = Request(audit, tier, scope, mapping, tuple(run.name for run in given))
         with _explaining(unmatched):
             placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)
         if not placed:
@@ -209,6 +215,8 @@ def _imported(
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
+        left_out=[line for role in roles for line in left_out_words(role.withheld, role.batch)],
+        offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )
 
 
@@ -222,9 +230,11 @@ def _explaining(reasons: Sequence[str]) -> Iterator[None]:
 
 
 def _finished(
-    runs: Sequence[LoggedRun], mapping: MappingFile
+    runs: Sequence[LoggedRun], mapping: MappingFile, asked: Asked
 ) -> tuple[list[LoggedRun], list[LoggedRun]]:
     """Part the runs that count from those that crashed or still run, and of which no rule speaks.
+
+    Copies of a run that crashed count as it does.
 
     Raises:
         LogError: if none has finished.
@@ -238,6 +248,9 @@ def _finished(
             rule = None
         is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
         (finished if is_settled or not run.failed else unfinished).append(run)
+    finished = [
+        run for run in finished if not any(is_copy(run, gone, asked) for gone in unfinished)
+    ]
     if not finished and unfinished:
         first = unfinished[0]
         text = f"found no run that has finished ({'; '.join(first.not_whole)}); expected one."
@@ -438,6 +451,7 @@ class _Role:
         crashed: the seeds of runs that did not finish.
         lacking: sentences on runs that lack what others of the role logged.
         offers: lines of a mapping that make a measurement of what was withheld.
+        endings: lines of a mapping that say how runs ended that may not be whole.
     """
 
     batch: Batch
@@ -449,6 +463,7 @@ class _Role:
     crashed: Collection[int] = ()
     lacking: list[str] = field(default_factory=list)
     offers: list[str] = field(default_factory=list)
+    endings: list[str] = field(default_factory=list)
 
 
 def _roles(
@@ -505,15 +520,17 @@ def _role(
                     role.ignored -= made.tags
         if misfits:
             misfits |= {
-                f"seed {seed}: {placed.run.stopped}; {_way([placed.run.name], 'crashed')}": None
+                f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
                 for seed, placed in runs.items()
                 if placed.run.stopped and not placed.diverged and mapping.complete is None
             }
-        if reasons := tuple(misfits) or _reasons(by_seed, runs, mapping.complete is not None):
+        reasons, endings = _reasons(request, by_seed, runs)
+        role.endings += endings
+        if reasons := tuple(misfits) or reasons:
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
-            role.lacking += _lacking(name, role)
+            role.lacking += _lacking(request, name, role)
         else:
             role.absent.append(name)
     raise_all(faults)
@@ -525,11 +542,14 @@ def _as_share(measured: Measured) -> Measured:
 
 
 def _reasons(
-    by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun], attested: bool
-) -> tuple[str, ...]:
-    """Tell why a measurement of a role is kept out, and the ways on; () if it is whole."""
+    request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Tell why a measurement of a role is kept out, and the lines that settle it.
+
+    Both are empty if it is whole.
+    """
     if not by_seed:
-        return ()
+        return (), []
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
     courses = [
         measured.steps
@@ -537,6 +557,7 @@ def _reasons(
         if measured.curve.steps is not None or len(measured.steps) > 1
     ]
     every = frozenset[int]().union(*courses)
+    attested = request.mapping.complete is not None
     seeds: dict[str, list[str]] = {}
     ways: dict[tuple[str, str], list[str]] = {}
     for seed, measured in ended.items():
@@ -546,19 +567,25 @@ def _reasons(
             if otherwise is not None:
                 ways.setdefault(otherwise, []).append(run.name)
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
-    reasons += [f"{_way(names, status)}{way}" for (status, way), names in ways.items()]
-    return tuple(reasons)
+    reasons += [f"{_way(request, names, status)}{way}" for (status, way), names in ways.items()]
+    offers = [_rules(request, names, status) for (status, _), names in ways.items()]
+    return tuple(reasons), offers
 
 
-def _way(names: Iterable[str], status: str) -> str:
-    """Return the lines to paste where runs diverged, or crashed."""
-    listed = [f'"*{escape(_within(name))}"' for name in [*dict.fromkeys(names)][:MOST_RULES]]
-    rules = ", ".join(f"{{match: {pattern}, status: {status}}}" for pattern in listed)
+def _way(request: Request, names: Iterable[str], status: str = "crashed") -> str:
+    """Say how it is said that runs diverged, or crashed."""
+    first = [*dict.fromkeys(names)][:MOST_RULES]
     called = "diverged" if status == "diverged" else "crashed or was cut short"
-    return f"if a run {called}, say so in a mapping: `runs: [{rules}]`"
+    return f"if a run {called}, say so in a mapping: `{_rules(request, first, status)}`"
 
 
-def _lacking(name: str, role: _Role) -> Iterator[str]:
+def _rules(request: Request, names: Iterable[str], status: str) -> str:
+    """Return the line of a mapping that says what became of runs."""
+    patterns = [pattern_of(name, request.names) for name in dict.fromkeys(names)]
+    return f"runs: [{', '.join(f'{{match: {each}, status: {status}}}' for each in patterns)}]"
+
+
+def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
     """Yield a sentence on the runs of a role that logged no number of what others logged."""
     without = {
         seed: placed.run.name
@@ -567,7 +594,7 @@ def _lacking(name: str, role: _Role) -> Iterator[str]:
     }
     if without:
         which = f"seed {', '.join(map(str, without))} of {role_words(role.batch)}"
-        way = _way(without.values(), "crashed")
+        way = _way(request, without.values())
         yield f"No '{name}' was logged by {which}; {way}."
 
 
@@ -674,10 +701,12 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     absent = sorted({name for role in roles for name in role.absent} - there)
     ignored = sorted({tag for role in roles for tag in role.ignored})
+    logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
     for name, quantity in mapping.mapping.items():
         if name in absent:
-            text = f"found no logged '{quantity.formula}' in any run; expected it."
-            hint = did_you_mean(quantity.tag or "", ignored)
+            missing = sorted(quantity.tags - logged) or [quantity.formula]
+            text = f"found no logged '{', '.join(missing)}' in any run; expected it."
+            hint = did_you_mean(missing[0], ignored)
             raise LogError(f"mapping: {name}", f"{text} {hint}")
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])

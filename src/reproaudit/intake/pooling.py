@@ -16,9 +16,9 @@ from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
-from reproaudit.logs.joining import continued
+from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
-from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
 
 _STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
@@ -28,12 +28,13 @@ MOST_GROUPS = 5
 
 @dataclass(frozen=True)
 class Request:
-    """What an import is asked for."""
+    """What an import is asked for, of runs of these names."""
 
     audit: Audit
     tier: TierName
     scope: Scope
     mapping: MappingFile
+    names: tuple[str, ...] = ()
 
     def batches(self, experiment: str) -> list[Batch]:
         """Return an experiment and its arms, as far as they are asked for."""
@@ -125,17 +126,22 @@ def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
 
 
 def resumed(
-    request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
+    request: Request, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
 ) -> tuple[list[PlacedRun], list[str]]:
-    """Return runs with what resumes them joined to them, if `overlap` says so, and its names."""
+    """Return runs with what belongs to them joined to them, and its names.
+
+    That is what lies at other coordinates, and what resumes them, if `overlap` says so.
+    """
     holds = request.mapping.overlap
     last: dict[int | None, PlacedRun] = {}
     whole: list[PlacedRun] = []
     for placed in runs:
         known = last.get(placed.seed)
         joined = None
-        if holds and known and _differing(request, batch, known, placed) is None:
-            joined = continued(known.run, placed.run, wants, holds)
+        if known and placed.seed is not None and not _differences(request, known, placed):
+            joined = at_others(known.run, placed.run, wants)
+            if holds and joined is None:
+                joined = continued(known.run, placed.run, wants, holds)
         if known and joined:
             whole.remove(known)
             placed = replace(placed, run=joined)
@@ -153,7 +159,8 @@ def _ambiguous(
     for placed in runs:
         if placed.seed in seen:
             other = seen[placed.seed]
-            text = f"found seed {placed.seed} of {role} a second time, after '{other.name}'"
+            text = f"found seed {placed.seed} of {role} a second time{_stated(placed.run)}, after"
+            text = f"{text} '{other.name}'{_stated(other)}"
             return f"{text}; expected it once.", (other, placed.run)
         if placed.seed is not None:
             seen[placed.seed] = placed.run
@@ -168,12 +175,18 @@ def _ambiguous(
     return "", ()
 
 
+def _stated(run: LoggedRun) -> str:
+    return f" ({run.state})" if run.state else ""
+
+
 def _ways(request: Request, experiment: str, names: Sequence[str], name: str) -> str:
     groups = list(dict.fromkeys(map(_group, names)))
     if len(groups) == len(names):  # another number goes with the seed
         groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(name)) for name in names))
-    if len(groups) == 1 or all(map(request.mapping.rule, names)):
-        return f'Say in a mapping `runs: [{{match: "{name}", ignore: true}}]`, or give it a `seed`'
+    is_each = len(groups) > 1 and 2 * len(groups) > len(names)
+    if len(groups) == 1 or is_each or all(map(request.mapping.rule, names)):
+        rule = f"{{match: {pattern_of(name, request.names)}, ignore: true}}"
+        return f"Say in a mapping `runs: [{rule}]`, or give it a `seed`"
     ends = list(dict.fromkeys(group.rpartition("/")[2] for group in groups))
     patterns = sorted(ends if len(ends) == len(groups) else groups, key=len, reverse=True)
     names = request.arm_names(experiment)
@@ -266,9 +279,18 @@ def _differences(request: Request, run: PlacedRun, other: PlacedRun) -> dict[str
             fnmatchcase(key, pattern) or key.startswith(f"{pattern}.")
             for pattern in plain_names(dict.fromkeys(request.mapping.vary))
         )
-        if not (absent or own or varies or alike(left, right)):
+        numbered = _without_seed(left, run.seed) == _without_seed(right, other.seed)
+        if not (absent or own or varies or numbered or alike(left, right)):
             differing[key] = left, right
     return differing
+
+
+def _without_seed(value: Any, seed: int | None) -> Any:
+    """Return a text with a mark in the place of the seed's number: ``run-seed3``."""
+    if seed is None or not isinstance(value, str) or value.isdigit():
+        return value
+    alone = r"(?:(?<=seed)|(?<![A-Za-z0-9.])(?<![eE][-+]))"
+    return re.sub(rf"(?i){alone}0*{seed}(?![A-Za-z0-9.])", "#", value)
 
 
 def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> str:

@@ -30,7 +30,7 @@ from reproaudit.logs.names import seed_pattern
 
 _IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
-RESUMED = "Joined to the runs that they resume"
+RESUMED = "Joined to the runs that they belong to"
 MOST_PARTS = 4
 """Folders and files of a run's name in which its seed is looked for."""
 
@@ -93,7 +93,7 @@ def place_runs(
         own = [placed_run for placed_run in given if id(placed_run) not in beside]
         if "seeds" in request.mapping.number and len({placed_run.seed for placed_run in own}) == 1:
             own = [replace(placed_run, seed=None) for placed_run in own]
-        own, parts = resumed(request, batch, own, asked.wants)
+        own, parts = resumed(request, own, asked.wants)
         strays += [StrayError(name, "", RESUMED) for name in parts]
         faults += pooled(request, batch, own, asked.wants)
         _number(role, own)

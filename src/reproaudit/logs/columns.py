@@ -13,18 +13,21 @@ from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
+    CONTEXT_NAMES,
     RUN_NAMES,
     SEED_LIKE,
     SEED_NAMES,
     SETTING_PREFIXES,
-    STATUS_NAMES,
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
     is_own,
     is_seed_name,
+    is_setting_name,
     is_started_with,
+    is_status_name,
     names_seed,
+    normal,
 )
 from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
 
@@ -95,7 +98,8 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
-        status = first(STATUS_NAMES, "status")
+        status = [c for c in columns if c not in roles and _is_status(c, table)]
+        roles |= {column: ("status", column) for column in status}
         if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them
             roles["done"] = ("done", "")
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
@@ -103,6 +107,7 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         roles |= {tag: ("tag", ""), value: ("value", "")}
         several = [c for c in columns if len({str(row.get(c)) for _, row in table.rows}) > 1]
         roles |= {c: ("context", c) for c in several if c.startswith(CONTEXT)}
+        roles |= {c: ("context", c) for c in several if _is_context(c, tag, table)}
     elif value is not None:
         roles[value] = ("measurement", value if asked.wants(value) else _stem(source, value))
     form = TableForm(roles)
@@ -134,6 +139,22 @@ def _stem(source: LogSource, column: str) -> str:
     return matched.group(2) if matched else column if names_seed([stem]) else stem
 
 
+def _is_status(column: str, table: Table) -> bool:
+    """Tell whether a column is called as a status, and holds no numbers."""
+    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    texts = all(isinstance(cell, str) and number_of(cell) is None for cell in cells)
+    return is_status_name(column) and texts
+
+
+def _is_context(column: str, tag: str, table: Table) -> bool:
+    """Tell whether a column tells numbers of one name apart by words, as `validate`."""
+    if normal(column) not in CONTEXT_NAMES:
+        return False
+    pairs = {(str(row.get(tag)), str(row.get(column))) for _, row in table.rows}
+    words = all(number_of(word) is None for _, word in pairs)
+    return words and len(pairs) > len({name for name, _ in pairs})
+
+
 def _is_like_seeds(column: str, table: Table) -> bool:
     if not SEED_LIKE.search(column):
         return False
@@ -151,6 +172,8 @@ def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
         return "not used" if source.asked.columns.of_one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
+    if is_setting_name(column) and not source.asked.columns.of_one_run:
+        return "setting"
     arms = {arm.lower() for arm in source.asked.arms}
     if any(str(row.get(column)).lower() in arms for _, row in table.rows):
         return "setting"
@@ -178,6 +201,10 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     values = {str(cell).strip() for cell in cells}
     if len(values) == 1:
         return True
+    tag = form.column("tag")
+    wanted = {str(row[column]).strip() for row in filled if tag and asked.wants(str(row.get(tag)))}
+    if len(wanted) == 1:
+        return False  # which tells other numbers apart
     of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
     each: dict[tuple[str, ...], set[str]] = {}
     for row in filled:

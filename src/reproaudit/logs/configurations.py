@@ -16,7 +16,15 @@ from typing import Any
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue, kind_of
-from reproaudit.logs.logged import LogError, LoggedRun, flat, is_course, number_of, of_columns
+from reproaudit.logs.logged import (
+    LogError,
+    LoggedRun,
+    flat,
+    is_course,
+    named_values,
+    number_of,
+    of_columns,
+)
 from reproaudit.logs.mapping import MappingFile
 from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, SUMMED, last_part, normal, words_of_name
 from reproaudit.logs.opening import (
@@ -42,9 +50,11 @@ CONFIG_FILES = (
     "arguments.json",
     "training_args.json",
     "params.json",
+    "parameters.json",
     "params.yaml",
 )
-"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, DVC's."""
+"""Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, and
+those of DVC and Comet."""
 
 Config = Mapping[str, Any]
 """Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
@@ -125,6 +135,8 @@ def _stated(file: Path, place: str) -> Stated:
     tree = (parse_json if is_json else parse_yaml)(text, place)
     if tree is None:
         return ()
+    if isinstance(tree, list):
+        tree = named_values(tree) or tree
     if not isinstance(tree, dict):
         raise LogError(place, "found no names with values; expected a configuration.")
     if "wandb_version" in tree:  # W&B writes every value with its description

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import HUGGING_FACE
@@ -22,6 +22,7 @@ from reproaudit.logs.logged import (
     LogError,
     LogSource,
     flat,
+    named_values,
     number_of,
     refuse_beyond,
     some,
@@ -30,10 +31,13 @@ from reproaudit.logs.names import (
     SEED_COUNTS,
     SEED_IN_NAME,
     SEED_NAMES,
-    SETTING_PREFIXES,
+    is_own,
     is_seed_name,
+    is_setting_name,
+    is_started_with,
     is_summed,
     last_part,
+    names_arm,
     normal,
 )
 from reproaudit.logs.opening import parse_json, read_log_text
@@ -67,6 +71,7 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
         return _rows(tree, place)
+    tree = _plain(tree, source.asked)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
     if isinstance(tree, dict) and tree.keys() >= _EVALUATED:
@@ -154,8 +159,53 @@ def _holds_number(value: Any) -> bool:
     return any(number_of(cell) is not None for cell in cells)
 
 
-_Row = tuple[tuple[str, ...], dict[str, Any]]
-"""The names above a row, and what is in it."""
+class _Row(NamedTuple):
+    """A row in nested values.
+
+    Attributes:
+        above: the names above it.
+        cells: what is in it.
+        inherited: what the objects above say of all their rows, by dotted names.
+    """
+
+    above: tuple[str, ...]
+    cells: dict[str, Any]
+    inherited: Mapping[str, Any]
+
+
+def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:
+    """Return nested values in which an object is one, whichever way it was written.
+
+    A list of one object is this object; one of names with values is an object with these names;
+    one of `[step, value]` is a series.
+    """
+    if depth == 16:
+        return tree
+    if isinstance(tree, dict):
+        return {
+            name: _plain(below, asked, f"{above}.{name}" if above else str(name), depth + 1)
+            if name != "log_history"
+            else below
+            for name, below in tree.items()
+        }
+    if not isinstance(tree, list) or not above:
+        return tree
+    if len(tree) == 1 and isinstance(tree[0], dict):
+        return _plain(tree[0], asked, above, depth + 1)
+    if _is_stepped(tree) and not (asked.wants(f"{above}.1") or "seed" in above.lower()):
+        return {"steps": [step for step, _ in tree], "values": [value for _, value in tree]}
+    if named := named_values(tree):
+        return named
+    return [_plain(item, asked, above, depth + 1) for item in tree]
+
+
+def _is_stepped(items: Sequence[Any]) -> bool:
+    """Tell whether a list holds a step that rises and a number in each item."""
+    if len(items) < 2 or not all(isinstance(item, list) and len(item) == 2 for item in items):
+        return False
+    steps = [step for step, _ in items]
+    rising = all(type(step) is int for step in steps) and steps == sorted({*steps})
+    return rising and all(number_of(value) is not None for _, value in items)
 
 
 def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
@@ -165,40 +215,61 @@ def _rows_below(tree: Any, asked: Asked) -> list[_Row]:
     wanted is anywhere, several with a seed are, too, and the items of a list if the numbers beside
     it sum them up.
     """
-    rows = list(_seeded((), tree, asked.only))
-    if rows and rows[0][1] is tree:
+    rows = list(_seeded((), tree, {}, asked))
+    if rows and rows[0].cells is tree:
         return _course(tree, asked)
     names = [name for name, value in flat("", tree, "") if number_of(value) is not None]
     alone = any(map(asked.wants, names))
     is_sure = len(rows) > 1 or (not rows and all(map(is_summed, names)))
-    rows = rows or ([] if alone else list(_listed((), tree)))
+    rows = rows or ([] if alone else list(_listed((), tree, {}, asked)))
     return rows if _has_wanted(rows, asked) or (is_sure and not alone) else []
 
 
 def _course(tree: Any, asked: Asked) -> list[_Row]:
     """Return the points of one run, which lie in a list below its seed and settings."""
-    points = list(_listed((), tree))
-    own = {n: v for n, v in tree.items() if SETTING_PREFIXES.match(f"{n}.") or is_seed_name(n)}
+    points = list(_listed((), tree, {}, asked))
+    own = {n: v for n, v in tree.items() if is_setting_name(f"{n}.") or is_seed_name(n)}
     if any(asked.wants(name) for name, _ in flat("", tree, "")) or not _has_wanted(points, asked):
         return []
-    for _, point in points:
-        point.update(own)
+    for point in points:
+        point.cells.update(own)
     return points
 
 
-def _listed(above: tuple[str, ...], tree: Any) -> Iterator[_Row]:
+def _inherited(above: tuple[str, ...], tree: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    """Return what an object says of all rows below it: its settings, and texts that name it.
+
+    The outermost object says what model or method it is of; its other texts are about the file.
+    """
+    said: dict[str, Any] = {}
+    for name, value in tree.items():
+        whole = ".".join((*above, name))
+        if isinstance(value, dict) and is_setting_name(f"{name}."):
+            said |= dict(flat(whole, value, ""))
+        is_text = isinstance(value, str) and number_of(value) is None
+        tells = is_text and (bool(above) or names_arm(name) or value in asked.arms)
+        is_setting = name in asked.settings or (above and is_started_with(name))
+        if tells or (is_setting and not isinstance(value, dict | list)):
+            said[whole] = value
+    return {name: value for name, value in said.items() if not is_seed_name(name)}
+
+
+def _listed(
+    above: tuple[str, ...], tree: Any, inherited: Mapping[str, Any], asked: Asked
+) -> Iterator[_Row]:
     """Yield the objects of lists that have nothing but objects."""
     if isinstance(tree, list) and len(tree) > 1 and all(isinstance(item, dict) for item in tree):
-        yield from ((above, item) for item in tree)
+        yield from (_Row(above, item, inherited) for item in tree)
     if isinstance(tree, dict) and len(above) <= 16:
+        said = {**inherited, **_inherited(above, tree, asked)}
         for name, below in tree.items():
-            if not SETTING_PREFIXES.match(f"{name}."):
-                yield from _listed((*above, name), below)
+            if not is_setting_name(f"{name}."):
+                yield from _listed((*above, name), below, said, asked)
 
 
 def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
     """Tell whether something wanted is in rows."""
-    names = {name for above, row in rows for name in _names_in(above, row)}
+    names = {name for row in rows for name in _names_in(row.above, row.cells)}
     wanted = any(asked.wants(name) or label_by_name(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
@@ -213,31 +284,38 @@ def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
         yield ".".join((*above, name))
 
 
-def _seeded(above: tuple[str, ...], tree: Any, only: str | None) -> Iterator[_Row]:
+def _seeded(
+    above: tuple[str, ...], tree: Any, inherited: Mapping[str, Any], asked: Asked
+) -> Iterator[_Row]:
     """Yield the innermost objects that have a seed, be it in their settings, or are called so.
 
-    A lone number that is called after a seed is that of the `only` tag that is wanted.
+    A lone number that is called after a seed is that of the `only` tag that is wanted. What an
+    object says of itself is said of the rows below it.
     """
     if isinstance(tree, list):
         for item in tree if all(isinstance(item, dict) for item in tree) else ():
-            yield from _seeded(above, item, only)
+            yield from _seeded(above, item, inherited, asked)
     if not isinstance(tree, dict) or len(above) > 16:
         return
     inner = False
+    said: Mapping[str, Any] | None = None
     for name, below in tree.items():
-        if SETTING_PREFIXES.match(f"{name}."):
+        if is_setting_name(f"{name}."):
             continue
+        if isinstance(below, dict | list) and said is None:
+            said = {**inherited, **_inherited(above, tree, asked)}
+        only = asked.only
         named = {only: below} if only and number_of(below) is not None else below
         seed = _seed_in_key(above, name) if isinstance(named, dict) else None
         if seed is not None:
             inner = True
-            yield above, {**named, "seed": seed}
+            yield _Row(above, {**named, "seed": seed}, said or inherited)
             continue
-        for row in _seeded((*above, name), below, only):
+        for row in _seeded((*above, name), below, said or inherited, asked):
             inner = True
             yield row
     if not inner and any(is_seed_name(name) for name, _ in flat("", tree, "")):
-        yield above, tree
+        yield _Row(above, tree, inherited)
 
 
 def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
@@ -251,22 +329,23 @@ def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
 def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table:
     """Return the table of rows with seeds; other entries are passed over, by name."""
     arms = asked.arms
-    plain = [tuple(name for name in above if name not in arms) for above, _ in rows]
+    plain = [tuple(name for name in row.above if name not in arms) for row in rows]
     alike = len(set(plain)) == 1
     trees = []
     roles: dict[str, tuple[str, str]] = {}
-    for (above, row), outer in zip(rows, plain, strict=True):
-        settings = {n: v for name in above for n, v in arms.get(name, {}).items()}
-        roles |= {name: ("setting", name) for name in settings}
+    for row, outer in zip(rows, plain, strict=True):
+        settings = {n: v for name in row.above for n, v in arms.get(name, {}).items()}
+        settings |= row.inherited
+        roles |= {name: ("setting", name) for name in settings if not is_own(name)}
         cells = dict(settings)
-        for name, value in flat("", row, place):
+        for name, value in flat("", row.cells, place):
             whole = ".".join((*outer, name))
-            is_own = alike and not asked.wants(whole)
-            is_said = SETTING_PREFIXES.match(name) or normal(name) in SEED_NAMES
-            cells[name if is_own or is_said else whole] = value
+            is_plain = alike and not asked.wants(whole)
+            is_said = is_setting_name(name) or normal(name) in SEED_NAMES
+            cells[name if is_plain or is_said else whole] = value
         trees += _each_point(cells, place)
     table = _rows(trees, place)
-    inside = {id(row) for _, row in rows}
+    inside = {id(row.cells) for row in rows}
     beside = [
         name
         for name, value in _beside((), tree, inside)
@@ -351,7 +430,7 @@ def unrolled(table: Table, asked: Asked) -> Table:
 def _is_single(name: str, cell: Any, table: Table, asked: Asked) -> bool:
     """Tell whether a cell is a number of the whole run, and no setting nor seed."""
     role, _ = table.roles.get(name, ("", ""))
-    known = role or name in asked.settings or SETTING_PREFIXES.match(name)
+    known = role or name in asked.settings or is_setting_name(name)
     return not known and normal(name) not in SEED_NAMES and number_of(cell) is not None
 
 

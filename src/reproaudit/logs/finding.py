@@ -30,7 +30,7 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
-from reproaudit.logs.tables import ARRAYS, TREES, read_table
+from reproaudit.logs.tables import ARRAYS, NOTEBOOK, TREES, read_table
 from reproaudit.logs.texts import TEXT_LOG
 
 _ERRORS = ("error.txt", "error.pkl")
@@ -45,6 +45,8 @@ _UNREAD = {
 """Files with results that are not read, each with the way to have these read."""
 TABLES = (".csv", ".tsv", ".jsonl")
 _TEXTS = (".txt", ".log", ".dat", ".out", ".md", ".org", ".rst", ".tex", ".html", ".htm")
+_GUESSED = (".json", NOTEBOOK, *ARRAYS, *TREES, *_TEXTS)
+"""Endings of files that may be logs, and may be others."""
 LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
@@ -60,6 +62,10 @@ _SETTINGS = "a folder of settings; name it where it holds runs"
 _SETTINGS_FOLDERS = frozenset({"config", "configs", "conf"})
 _PROSE = (
     "text without a table; to import it, make one: a row for each step, a column for each quantity"
+)
+_NOTEBOOK = (
+    "a notebook without a table in its outputs; to import it, write one to a file: "
+    "`df.to_csv('runs.csv')`"
 )
 _LATEX = (
     "LaTeX; to import a table, write it as CSV: a row for each run, columns for its arm, its seed "
@@ -282,7 +288,10 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif source.ending in (".json", *ARRAYS, *TREES, *_TEXTS) and file.name not in CONFIG_FILES:
+        elif (
+            source.ending in (".json", NOTEBOOK, *ARRAYS, *TREES, *_TEXTS)
+            and file.name not in CONFIG_FILES
+        ):
             self._count()
             try:
                 self._guessed[file] = read_table(source)
@@ -340,7 +349,9 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
     if isinstance(runs, LogError):
         return f"no log: {runs.text}"
     if not runs:
-        return {".json": _OTHER, ".tex": _LATEX}.get(path.suffix.lower(), _PROSE)
+        return {".json": _OTHER, NOTEBOOK: _NOTEBOOK, ".tex": _LATEX}.get(
+            path.suffix.lower(), _PROSE
+        )
     tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 

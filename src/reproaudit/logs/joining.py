@@ -217,6 +217,19 @@ def continued(
     return replace(run, curves=curves, files=files, remarks=remarks) if wanted else None
 
 
+def at_others(run: LoggedRun, other: LoggedRun, wants: Callable[[str], bool]) -> LoggedRun | None:
+    """Return a run with what another has at other coordinates; None if one has it in both."""
+    tags = [*filter(wants, run.tags)]
+    apart = bool(tags) and all(
+        tag in other.curves and not run.curves[tag].keys() & other.curves[tag].keys()
+        for tag in tags
+    )
+    if not apart:
+        return None
+    curves = {tag: {**run.curves[tag], **other.curves[tag]} for tag in tags}
+    return replace(run, curves={**run.curves, **curves}, files=(*run.files, *other.files))
+
+
 def _continued(curve: Curve | None, other: Curve, holds: str) -> Curve | None:
     if curve is None or curve.steps is None or other.steps is None:
         return None

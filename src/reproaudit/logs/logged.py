@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reproaudit.errors import AuditError, SpecError
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.names import STEP_NAMES, is_seed_name
 
 MAX_STEP = 2**53
 """Beyond it a step is no exact number of double precision."""
@@ -203,6 +204,7 @@ class LoggedRun:
         not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
         failed: True if its logger says that it did not finish: it crashed, or still runs.
         diverged: True if its logger says so.
+        state: the status that its log states; empty if it states none.
         step: the table's column of steps; None if there is none, or the logger counts by itself.
         configurations: the files that its configuration was read from.
         unread: why some of them cannot be read, so that nobody knows what they state.
@@ -227,6 +229,7 @@ class LoggedRun:
     not_whole: tuple[str, ...] = ()
     failed: bool = False
     diverged: bool = False
+    state: str = ""
     step: str | None = None
     configurations: tuple[Path, ...] = ()
     unread: tuple[str, ...] = ()
@@ -281,6 +284,8 @@ class CurveBuilder:
         remarks: what was settled on request.
         unfinished: why the run did not finish, if it is known.
         diverged: whether its status says so.
+        state: its status; empty if none is stated.
+        seeds: the numbers that were logged under names of seeds.
     """
 
     def __init__(self, place: str, asked: Asked) -> None:
@@ -297,6 +302,8 @@ class CurveBuilder:
         self.remarks: dict[str, None] = {}
         self.unfinished: tuple[str, ...] = ()
         self.diverged = False
+        self.state = ""
+        self.seeds: dict[str, list[Any]] = {}
 
     def add(
         self,
@@ -374,7 +381,13 @@ class CurveBuilder:
         return curves
 
     def _ways(self, tag: str, points: Sequence[_Point]) -> tuple[str, ...]:
-        """Return the lines of a mapping that answer points without steps; none to copies."""
+        """Return the lines of a mapping that answer points without steps, or with some twice.
+
+        There are none for copies.
+        """
+        if all(point.step is not None for point in points):
+            is_same = len({point.step for point in points}) == 1
+            return ("number: [steps]" if is_same else "overlap: later",)
         values = [point.value for point in points]
         lacking = any(point.step is None for point in points) and len({*values}) > 1
         in_time = self.is_named or self._asked.wants_course(tag) or is_course(values)
@@ -473,3 +486,21 @@ def flat(prefix: str, value: Any, place: str, depth: int = 0) -> Iterator[tuple[
         raise LogError(place, f"{text}; expected at most {MAX_NAME}.")
     for name, below in value.items():
         yield from flat(f"{prefix}.{name}" if prefix else str(name), below, place, depth + 1)
+
+
+_NAMES = ("name", "key", "metric", "tag")
+_VALUES = ("value", "valueCurrent")
+
+
+def named_values(items: Sequence[Any]) -> dict[str, Any]:
+    """Return the object that a list of names with values is; an empty one if it is none."""
+    named: dict[str, Any] = {}
+    for item in items:
+        keys = item if isinstance(item, dict) else {}
+        name = next((item[key] for key in _NAMES if key in keys), None)
+        value = next((key for key in _VALUES if key in keys), None)
+        is_row = any(is_seed_name(key) or key in STEP_NAMES for key in keys)
+        if not isinstance(name, str) or value is None or is_row or name in named:
+            return {}
+        named[name] = item[value]
+    return named

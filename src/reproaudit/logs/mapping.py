@@ -12,9 +12,10 @@ import json
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,6 +110,16 @@ class LoggedQuantity(StrictModel):
 def last_of(tag: str) -> str:
     """Return how a mapping says that the last value of a series is meant."""
     return f'{{expression: last(v), let: {{v: "{tag}"}}}}'
+
+
+def pattern_of(run: str, every: Sequence[str]) -> str:
+    """Return how a rule's `match` names a run, and no other of `every` name, in quotes."""
+    parts = run.split("/")
+    for depth in range(2, len(parts)):
+        pattern = f"*{escape('/'.join(parts[-depth:]))}"
+        if [name for name in every if fnmatchcase(name, pattern)] == [run]:
+            return json.dumps(pattern, ensure_ascii=False)
+    return json.dumps(escape(run), ensure_ascii=False)
 
 
 class RunRule(StrictModel):

@@ -35,11 +35,17 @@ ARM_LIKE = re.compile(
 RUN_NAMES = ("run_id", "run_uuid", "run.hash", "run_name", "run.name", "run")
 CONTEXT = "metric.context."
 """What the columns begin with that tell numbers of one name apart, as Aim writes them."""
+CONTEXT_NAMES = frozenset({"context", "runcontext", "run_context", "split", "subset", "phase"})
+"""Columns of a long table that do so where one name has several."""
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
 SETTING_PREFIXES = re.compile(
     r"(run\.)?(args|hparams|params|(hyper_?)?parameters|config|cfg)[./]|(params?|user_attrs)_", re.I
 )
+_SETTINGS_BELOW = re.compile(
+    r"(?:^|[./])(?:\w+_)?(?:args|hparams|params|(?:hyper_?)?parameters|config|cfg)[./]", re.I
+)
+"""Objects of what a run was started with, wherever they stand: ``eval.generate_config.``."""
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
 """Columns that hold row numbers or times."""
 SEED_NAMES = (
@@ -57,8 +63,11 @@ _STARTED_WITH = re.compile(
     r"|warmup_(steps|ratio|epochs)"
 )
 """Names of numbers that a run is started with, which its logger may write beside its results."""
-STATUS_NAMES = ("status", "state")
-"""Columns that say how a run ended."""
+_STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
+ENDED = frozenset(
+    {"", "-", "finished", "complete", "completed", "success", "succeeded", "done", "ok", "diverged"}
+)
+"""What a status says of a run that came to its end."""
 MADE_NAMES = frozenset({"created", "created_at", "start_time"})
 """Columns that say when a run was made, in a table of runs."""
 ITEM_NAMES = re.compile(r"(doc|question|example|prompt|instance|problem|sample)_?(id|idx|index)")
@@ -89,9 +98,9 @@ _LIKE_SEED_IN_NAME = re.compile(
 )
 _OWN = re.compile(
     r"(^|[._])((random_?)?seeds?|random_state|run[_.]?(id|name|uuid|hash)|job_?id|task_id|trial_id|"
-    r"(exp|experiment)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
+    r"(exp|experiment|eval|evaluation)_?(id|name|tag)|(output|log|logging|save|work|checkpoint|ckpt|results?)_?"
     r"(dir|path|folder|file|name)|out|output|logs?|timestamp|time|date|start_time|end_time|"
-    r"created_at|created|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
+    r"(created|started|completed|finished|ended|updated)(_at)?|runtime|host|hostname|node_ip|user|port|pid|device|device_id|gpu_ids?|(local|global|node)_rank)"
     r"($|[._])|^(name|id|uuid)$| at 0x[0-9a-f]"
 )
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
@@ -121,9 +130,28 @@ def normal(name: str) -> str:
     return name.lower().replace("-", "_").lstrip("_")
 
 
+def is_setting_name(name: str) -> bool:
+    """Return True if a name stands in an object of what a run was started with."""
+    return bool(SETTING_PREFIXES.match(name) or _SETTINGS_BELOW.search(name))
+
+
+def is_status_name(name: str) -> bool:
+    """Return True if what is called so says how a run ended, be it below others: ``run.status``."""
+    return _STATUS.fullmatch(last_part(name)) is not None and not is_setting_name(name)
+
+
+def says_ended(status: str, others: Collection[str]) -> bool:
+    """Return True if a status says that a run came to its end; `others` stand beside it.
+
+    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped.
+    """
+    words = {other.lower() for other in others if other}
+    return status.lower() in ENDED or (status == "TERMINATED" and not words & ENDED)
+
+
 def last_part(name: str) -> str:
     """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
-    return normal(re.split(r"[./]", SETTING_PREFIXES.sub("", name, count=1))[-1])
+    return normal(re.sub(r"(?i)^(params?|user_attrs)_", "", re.split(r"[./]", name)[-1]))
 
 
 def kinship(name: str, others: Iterable[str]) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import (
+    FEWEST_LOGGED,
     MOST_LOGGED_NAMES,
     MOST_ROWS,
     CurveBuilder,
@@ -129,7 +130,12 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     lines = list(_csv_rows(reader, name))
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
     plain = [row for row in lines if not row[1][0].lstrip().startswith("#")]
-    return cells_table(_levelled(plain), name, comments, delimiter)
+    levelled = _levelled(plain)
+    remarks: list[str] = []
+    if levelled is plain:
+        levelled = _of_sheet(plain, remarks)
+    table = cells_table(levelled, name, comments, delimiter)
+    return replace(table, remarks=(*remarks, *table.remarks))
 
 
 def cells_table(
@@ -185,6 +191,58 @@ def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list
     return rows
 
 
+_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")
+"""What a row that is a note begins with."""
+
+
+def _of_sheet(
+    rows: Sequence[tuple[int, list[str]]], remarks: list[str]
+) -> Sequence[tuple[int, list[str]]]:
+    """Return the rows of a sheet without titles above and notes below, under one header.
+
+    What is passed over is added to the remarks. A header of two rows has merged cells in its first.
+    """
+    first = 0
+    last = len(rows)
+    wide = [sum(map(bool, map(str.strip, cells))) > 1 for _, cells in rows]
+    while first < last - 1 and _is_alone(rows[first][1]) and True in wide[first:]:
+        first += 1
+    named = [cells[0].strip() for (_, cells), is_row in zip(rows, wide, strict=True) if is_row]
+    counted = sum(number_of(cell) is not None for cell in named) * 2 > len(named)
+    while last > first + 1 and _is_alone(rows[last - 1][1]):
+        text = rows[last - 1][1][0].strip()
+        if not (_NOTE.match(text) or (counted and " " in text)):
+            break
+        last -= 1
+    for (line, cells), where in [
+        *((row, "a title above the table") for row in rows[:first]),
+        *((row, "a note below the table") for row in rows[last:]),
+    ]:
+        remarks.append(f"line {line} is {where} and was passed over: {cells[0].strip()[:80]}")
+    kept = rows[first:last]
+    if len(kept) < 3:
+        return kept
+    above, names, *_ = ([cell.strip() for cell in cells] for _, cells in kept)
+    merged = [*above]
+    for position in range(1, len(merged)):
+        merged[position] = merged[position] or merged[position - 1]
+    has_gaps = "" in above[1:] and merged != above and len(above) == len(names)
+    is_header = all(map(is_observed, names)) and not any(
+        number_of(cell) is not None for cell in (*above, *names)
+    )
+    if not (has_gaps and is_header and any(number_of(c.rstrip(" %")) for c in kept[2][1])):
+        return kept
+    joined = [f"{over} {name}".strip() for over, name in zip(merged, names, strict=True)]
+    remarks.append(f"the header of two rows was read as one, such as {joined[-1]}")
+    return [(kept[1][0], joined), *kept[2:]]
+
+
+def _is_alone(cells: Sequence[str]) -> bool:
+    """Tell whether a row has text in its first cell, and nothing in others."""
+    first, *others = (cell.strip() for cell in cells)
+    return bool(first) and number_of(first) is None and not any(others)
+
+
 def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
@@ -204,6 +262,8 @@ def _header(
     header = [cell.strip() for cell in plain[0][1]]
     refuse_beyond(MOST_LOGGED_NAMES, len(header), "columns", name)
     if all(number_of(cell) is not None for cell in header):
+        if not comments and _is_stepped(plain):
+            return ["step", "value"]
         if not comments or len(comments[-1]) != len(header):
             fault = f"found numbers ({', '.join(header[:4])}) in the first row"
             text = f"{fault}; expected the names of the columns. Write them above."
@@ -213,6 +273,15 @@ def _header(
     if twice := next((column for column in header if column and counts[column] > 1), None):
         raise LogError(f"{name}:1", f"found the column '{twice}' twice; expected it once.")
     return header
+
+
+def _is_stepped(rows: Sequence[tuple[int, list[str]]]) -> bool:
+    """Tell whether rows are two numbers each, of which the first counts more steps than seeds."""
+    if len(rows) < FEWEST_LOGGED or any(len(cells) != 2 for _, cells in rows):
+        return False
+    steps = [number_of(cells[0]) for _, cells in rows]
+    whole = [step for step in steps if step is not None and step.is_integer()]
+    return len(whole) == len(rows) and all(a < b for a, b in pairwise(whole))
 
 
 def _per_cent(rows: Sequence[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of, some
-from reproaudit.logs.names import LISTED, SEED_COUNTS, STATUS_NAMES, is_seed_name, normal
+from reproaudit.logs.names import LISTED, SEED_COUNTS, is_seed_name, is_status_name, normal
 from reproaudit.logs.rows import Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -110,7 +110,8 @@ def label_by_name(column: str, asked: Asked) -> RunLabel | None:
         labels = [RunLabel(rest or asked.only or "", counts, {})]
     labels += [label._replace(counts=counts) for label in _labels_by_arm(rest, asked)]
     for label in labels:
-        if asked.wants(label.name) or normal(label.name) in (*SEED_COUNTS, *STATUS_NAMES):
+        is_of_run = normal(label.name) in SEED_COUNTS or is_status_name(label.name)
+        if asked.wants(label.name) or is_of_run:
             return label
     return None
 

@@ -42,14 +42,22 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import (
     ITEM_NAMES,
     MADE_NAMES,
-    STATUS_NAMES,
     as_template,
     is_own,
+    is_seed_name,
+    is_status_name,
     names_seed,
     normal,
+    says_ended,
 )
 from reproaudit.logs.numbers import number_runs
-from reproaudit.logs.opening import MAX_YAML_BYTES, parse_yaml, read_arrays, read_log_text
+from reproaudit.logs.opening import (
+    MAX_YAML_BYTES,
+    parse_json,
+    parse_yaml,
+    read_arrays,
+    read_log_text,
+)
 from reproaudit.logs.rows import (
     Table,
     TableRow,
@@ -61,15 +69,11 @@ from reproaudit.logs.rows import (
     without_summaries,
 )
 from reproaudit.logs.spread import spread
-from reproaudit.logs.texts import text_table
+from reproaudit.logs.texts import notebook_table, text_table
 
 ARRAYS = (".npz", ".npy")
 TREES = (".yaml", ".yml")
-
-_ENDED = re.compile(
-    r"|-|finished|completed?|success|succeeded|done|ok|terminated|diverged", re.IGNORECASE
-)
-"""What a status says of a run that came to its end."""
+NOTEBOOK = ".ipynb"
 
 
 def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
@@ -96,6 +100,8 @@ def _written(source: LogSource, text: str, place: str, usual: str | None) -> Tab
     """Return the table in a text; None if it holds none."""
     if usual:
         return _with_steps(csv_table(text, place, usual))
+    if source.ending == NOTEBOOK:
+        return notebook_table(parse_json(text, place), place, source.asked)
     if source.ending in TREES:
         refuse_beyond(MAX_YAML_BYTES, len(text), "characters of YAML", place)
         return tree_table(source, named_by_text(parse_yaml(text, place)), place)
@@ -141,12 +147,13 @@ def _with_steps(table: Table) -> Table:
 
 def _of_search(table: Table, stated: Columns) -> Table:
     """Return a table that is one run without its failed trials; the others are its steps."""
-    status = next((name for name in table.columns if name.lower() in STATUS_NAMES), None)
+    status = next(filter(is_status_name, table.columns), None)
     if not stated.of_one_run or status is None:
         return table
-    states = {line: str(row.get(status) or "") for line, row in table.rows}
-    failed = [f"line {line} ({s})" for line, s in states.items() if not _ENDED.fullmatch(s)]
-    ended = [row for row in table.rows if _ENDED.fullmatch(states[row[0]])]
+    states = {line: _state(row, status) for line, row in table.rows}
+    words = {*states.values()}
+    failed = [f"line {line} ({s})" for line, s in states.items() if not says_ended(s, words)]
+    ended = [row for row in table.rows if says_ended(states[row[0]], words)]
     step = stated.step or "step"
     rows = [(line, {**row, step: n}) for n, (line, row) in enumerate(ended)]
     columns = tuple(dict.fromkeys((*table.columns, step)))
@@ -202,14 +209,16 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         details += [] if key.line is None else [f"line {key.line}"]
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
+        seeds = {name: own[0] for name, own in builder.seeds.items() if len({*own}) == 1}
         yield named.run(
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
-            config={**table.config, **dict(key.settings)},
+            config={**table.config, **seeds, **dict(key.settings)},
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
+            state=builder.state,
             step=form.column("step"),
             columns=form.words,
             seed_column=form.like_seeds,
@@ -234,7 +243,8 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
     same = _for_empty(source, table, form, numbered)
     keys = [_key(f"{source.name}:{line}", row, form, same) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, form, keys)
-    status = form.column("status")
+    statuses = form.named("status")
+    words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
     done = form.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -259,15 +269,23 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
-        state = str(row.get(status) or "").strip() if status else ""
-        builders[key].diverged |= state.lower() == "diverged"
-        if not _ENDED.fullmatch(state):
-            builders[key].unfinished = (f"its column '{status}' says {state}",)
+        for column in statuses:
+            state = _state(row, column)
+            builders[key].state = state or builders[key].state
+            builders[key].diverged |= state.lower() == "diverged"
+            if not says_ended(state, words[column]):
+                builders[key].unfinished = (f"its column '{column}' says {state}",)
+            elif state.lower() == "terminated":
+                builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
         _take_row(builders[key], form, line, row, at)
     return builders
+
+
+def _state(row: TableRow, column: str) -> str:
+    return str(row.get(column) or "").strip()
 
 
 def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_Key]) -> set[_Key]:
@@ -276,13 +294,13 @@ def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_
     Rows are runs if a table says when each was made, or has fewer than two rows a run.
     """
     counts = Counter(keys)
-    states = form.column("status")
+    states = bool(form.named("status"))
     stepped = form.column("step") is not None and source.asked.columns.step is None
     named = states or form.column("run") or form.column("seed")
     long = form.column("tag") or form.named("axis") or form.column("done")
     if source.asked.plain or long or not ((stepped or states) and named):
         return set()
-    made = bool(states) and any(normal(column) in MADE_NAMES for column in table.columns)
+    made = states and any(normal(column) in MADE_NAMES for column in table.columns)
     is_run = made or len(keys) < 2 * len(counts)
     return {key for key, count in counts.items() if is_run and count > 1}
 
@@ -376,6 +394,8 @@ def _take_row(
     step = None if counter is None else _whole(place, row.get(counter), counter)
     for tag, value in _cells(row, form):
         number = number_of(value)
+        if number is not None and is_seed_name(tag):
+            builder.seeds.setdefault(tag, []).append(value)
         if not is_observed(value):
             builder.leave_open(tag, at, step)
         elif counter is not None and step is None:

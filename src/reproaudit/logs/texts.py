@@ -18,8 +18,8 @@ from typing import Any
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.documents import of_objects
-from reproaudit.logs.logged import LogError, number_of
-from reproaudit.logs.names import is_seed_name
+from reproaudit.logs.logged import LogError, number_of, some
+from reproaudit.logs.names import CLOCK, is_seed_name
 from reproaudit.logs.opening import parse_json
 from reproaudit.logs.rows import Table, cells_table, csv_table
 
@@ -50,6 +50,23 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     if is_table(text):
         return csv_table(text, place, "\t")
     return _drawn_table(text, place, asked) or lines_table(text, place) or _aligned(text, place)
+
+
+def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
+    """Return the tables, or the lines of numbers, in the outputs of a notebook; None if none are.
+
+    Each is called as the last line of its cell.
+    """
+    tables = []
+    for cell in tree.get("cells", ()) if isinstance(tree, dict) else ():
+        heading = _heading("".join(cell.get("source", ())).splitlines())
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            text = data.get("text/html") or data.get("text/plain") or output.get("text") or ""
+            with suppress(LogError):
+                tables.append((heading, text_table("".join(text), place, asked)))
+    found = [(heading, table) for heading, table in tables if table is not None]
+    return _as_one(found, place, asked)
 
 
 def is_table(text: str) -> bool:
@@ -83,6 +100,11 @@ def _drawn_table(text: str, place: str, asked: Asked) -> Table | None:
         for heading, cells in drawn
         if len(cells) > 1 and len(cells[0]) > 1
     ]
+    return _as_one(tables, place, asked)
+
+
+def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
+    """Return the tables that hold something wanted as one; else the first, if there is any."""
     wanted = [each for each in tables if asked.wants_any(each[1].columns)] or tables[:1]
     if len(wanted) < 2:
         return next((table for _, table in wanted), None)
@@ -188,16 +210,26 @@ def _split(line: str, gap: str) -> list[str]:
 
 # --- lines of numbers by name ---------------------------------------------------------------------
 
-_NUMBER = r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?|nan|inf))"
+_NUMBER = (
+    r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?(?:/\d+(?![\d./:])|[kKM](?![A-Za-z])|/s(?:ec)?\b)?"
+    r"|nan|inf))"
+)
 _AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time or a mean in parentheses
 _MARKED = re.compile(rf"([A-Za-z][^:=|,]*?) *[:=] *{_NUMBER}{_AFTER}")
 _WHOLE = re.compile(rf"{_NUMBER}%?")
-_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-])")
+_JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-]|,\d)")
+_HEAD = re.compile(r"^[A-Za-z][A-Za-z ]*: +(?=[A-Za-z][\w ]* [\w ]*[:=] *[-+.]?\d)")
+"""What a line is about, before a name of several words."""
+_SAID = re.compile(r"([A-Za-z][^:=|,]*?) *[:=] *([-+.]?\d[^\s|;]*)")
+"""A name, a mark and what may be a number."""
+_COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|\\x1b\[[\d;]*m")
+_THOUSANDS = re.compile(r"(?<![\w.,])([1-9]\d{0,2}(?:,\d{3})+)(?!\d|,\d)")
+_MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
 _STEP = re.compile(
     r"(?i)\b(iteration|iter|step|epoch|round|episode)s?[ :=#\[(]+(\d+)(?:\]?[ \[]*/ *\d+)?[\]):]*"
     r"|^\[(\d+)\]"
 )
-_PARTS = re.compile(r"\s*[|,;\t]\s*|\s+[-–]\s+")
+_PARTS = re.compile(r"\s*(?:[|;\t]|,(?!\d))\s*|\s+[-–]\s+")
 _NAMESPACE = re.compile(r"\bNamespace\((.*)\)$")
 _ARGUMENT = re.compile(r"""(\w+)=('[^']*'|"[^"]*"|[-+\w.]+)(?=,|$)""")
 
@@ -229,13 +261,18 @@ def lines_table(text: str, place: str) -> Table | None:
     config: dict[str, Any] = {}
     lines: list[_Line] = []
     counted: Mapping[str, Any] = {}
-    for number, written in enumerate(text.split("\n"), start=1):
+    unread: dict[str, str] = {}
+    has_points = re.search(r"\d\.\d", text) is not None
+    for number, written in enumerate(_COLOURS.sub("", text).split("\n"), start=1):
         line = re.split("[\r\b]+", written.strip())[-1]
+        if has_points and "{" not in line:
+            line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
         if matched := _NAMESPACE.search(line):
             config |= _of_namespace(matched.group(1))
             continue
         own = _line(number, line)
         counted = own.counted or counted
+        unread |= dict(_unread(line, own.numbers))
         seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
         if seeds and not own.counted and len(seeds) == len(own.numbers):
             config |= seeds
@@ -251,7 +288,25 @@ def lines_table(text: str, place: str) -> Table | None:
     rows = [(each.number, {**_by_kind(each, several), **each.counted}) for each in lines]
     counters = {name for each in lines for name in each.counted}
     roles = {name: ("step", "") for name in counters if len(counters) == 1}
-    return replace(of_objects(rows, place), logger=TEXT_LOG, config=config, roles=roles)
+    said = [f"{name} ({value})" for name, value in unread.items()]
+    remarks = [f"not read, as they are no plain numbers: {some(said)}"] if said else []
+    table = of_objects(rows, place)
+    table = replace(table, config=config, roles=roles, remarks=tuple(remarks))
+    return replace(table, logger=TEXT_LOG)
+
+
+def _unread(line: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names in a line whose numbers are not read, with what is written there.
+
+    Steps, dates and durations are none.
+    """
+    is_read = "{" not in line and len(line) <= MOST_IN_SENTENCE
+    known = [name.rpartition(".")[2] for name in numbers] if is_read else []
+    for matched in _SAID.finditer(line if known else ""):
+        name, value = matched[1].strip(), matched[2].strip("()[],")
+        is_known = any(name.endswith(each) or each.endswith(name) for each in known)
+        if not (is_known or _STEP.search(matched[0]) or CLOCK.fullmatch(value)):
+            yield name, value
 
 
 def _by_kind(line: _Line, several: Collection[str]) -> dict[str, Any]:
@@ -311,7 +366,7 @@ def _pairs(text: str) -> list[tuple[str, str, bool]]:
     found: list[tuple[str, str, str, bool]] = []
     group = ""
     parts = _PARTS.split(text) if len(text) <= MOST_IN_SENTENCE else []
-    for part in (each.strip(" []*:") for each in parts):
+    for part in (_HEAD.sub("", each.strip(" []*:"), count=1) for each in parts):
         is_marked = ":" in part or "=" in part
         whole = _MARKED.fullmatch(part) if is_marked else None
         joined = _JOINED.findall(part) if is_marked else []
@@ -327,9 +382,18 @@ def _pairs(text: str) -> list[tuple[str, str, bool]]:
         found += [(group, *each) for each in own]
     counts = Counter(name for _, name, _, _ in found)
     return [
-        (f"{group}.{name}" if counts[name] > 1 and group else name, value, marked)
+        (f"{group}.{name}" if counts[name] > 1 and group else name, _plain_number(value), marked)
         for group, name, value, marked in found
     ]
+
+
+def _plain_number(written: str) -> str:
+    """Return a number without its unit: a fraction's value, 7300 for ``7.3k``."""
+    number, _, divisor = written.partition("/")
+    if divisor.isdigit() and int(divisor):
+        return str(float(number) / int(divisor))
+    multiple = _MULTIPLES.get(number[-1:])
+    return number if multiple is None else str(round(float(number[:-1]) * multiple, 9))
 
 
 def _in_turn(part: str) -> list[tuple[str, str, bool]]:

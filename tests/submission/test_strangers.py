@@ -1,0 +1,309 @@
+"""Files of producers that nobody foresaw: what they say is read, and what is not is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_further_producers import offered, text
+from test_producers import ARMS, AUDIT, SERIES, counts, judged, notes, refusal
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.service.judge import judge_logs
+
+RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
+LAST = "mapping: {score: {expression: last(v), let: {v: score}}}"
+
+
+def course(value: float) -> list[tuple[int, float]]:
+    """Return the points of a run that ends at a value."""
+    return [(step, value * step / 9) for step in range(10)]
+
+
+# --- what JSON says of runs, wherever it stands ---------------------------------------------------
+
+
+def named_above(folder: Path) -> Path:
+    """Each arm's object says its name beside its runs."""
+    conditions = [
+        {
+            "name": arm,
+            "hyperparameters": {"schedule": arm},
+            "trials": [{"id": f"{arm}-{n}", "random_state": n, "score": v} for n, v in of(arm)],
+        }
+        for arm in ARMS
+    ]
+    return dumped(folder / "all.json", {"gpu": "A100", "conditions": conditions})
+
+
+def model_above(folder: Path) -> Path:
+    """As `named_above`, with seeds that no two arms share and a summary beside them."""
+    models = [
+        {"model": arm, "mean": 0.5, "runs": [{"seed": n, "score": v} for n, v in of(arm)]}
+        for arm in ARMS
+    ]
+    return dumped(folder / "models.json", {"models": models})
+
+
+def seeded_below(folder: Path) -> Path:
+    """The seed stands in a configuration inside, and the number in a list of one object."""
+    for arm, seed, value in RUNS:
+        tree = {
+            "status": "success",
+            "eval": {"model": f"lab/{arm}", "generate_config": {"seed": seed, "lr": 1}},
+            "results": {"scores": [{"score": value}], "total": 198},
+            "samples": [{"id": n, "epoch": 1} for n in range(3)],
+        }
+        dumped(folder / "logs" / f"{arm[0]}x{seed}7.json", tree)
+    return folder / "logs"
+
+
+def listed_names(folder: Path) -> Path:
+    """What a run was started with is a list of names and values beside its numbers."""
+    for index, (arm, seed, value) in enumerate(RUNS):
+        run = folder / "logs" / f"run{chr(97 + index)}"
+        stated = [{"name": n, "valueCurrent": v} for n, v in (("optim", arm), ("seed", seed))]
+        dumped(run / "parameters.json", stated)
+        rows = [
+            {"metricName": "score", "metricValue": value, "step": 0, "runContext": "validate"},
+            {"metricName": "loss", "metricValue": 1.0, "step": 0, "runContext": "train"},
+        ]
+        text(run / "metrics.jsonl", "\n".join(map(json.dumps, rows)))
+    return folder / "logs"
+
+
+def listed_numbers(folder: Path) -> Path:
+    for arm, seed, value in RUNS:
+        metrics = [{"key": "score", "value": value}, {"key": "loss", "value": 1.0}]
+        dumped(folder / "logs" / f"{arm}_seed{seed}.json", {"metrics": metrics})
+    return folder / "logs"
+
+
+def of(arm: str) -> list[tuple[int, float]]:
+    return [*enumerate(ARMS[arm])]
+
+
+def dumped(file: Path, tree: Any) -> Path:
+    return text(file, json.dumps(tree))
+
+
+# --- sheets, notebooks and logs without a header --------------------------------------------------
+
+
+def sheet(folder: Path) -> Path:
+    """A title, a header of two rows with merged cells, sums, and a note."""
+    rows = [f"{n},{a}%,1{n},{b}%,2{n}" for n, (a, b) in enumerate(zip(*ARMS.values(), strict=True))]
+    head = ['"Runs, by Li",,,,', ",,,,", ",Ours,,Baseline,", "Seed,Score,Time,Score,Time"]
+    foot = ["Avg,1%,1,1%,1", ",,,,", "* seed 3 was run again,,,,"]
+    return text(folder / "sheet.csv", "\n".join([*head, *rows, *foot]))
+
+
+def notebook(folder: Path) -> Path:
+    head = "<tr><th></th><th>model</th><th>seed</th><th>score</th></tr>"
+    rows = [f"<tr><th>1</th><td>{a}</td><td>{s}</td><td>{v}</td></tr>" for a, s, v in RUNS]
+    html = ["<table>", head, *rows, "</table>"]
+    outputs = [{"output_type": "stream", "text": ["done\n"]}, {"data": {"text/html": html}}]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Runs"]},
+        {"cell_type": "code", "source": ["df"], "outputs": outputs},
+    ]
+    return dumped(folder / "runs.ipynb", {"cells": cells, "nbformat": 4})
+
+
+def bare(folder: Path) -> Path:
+    """Steps and values alone; the file says what they are."""
+    for arm, seed, value in RUNS:
+        lines = [f"{step * 100},{v}" for step, v in course(value)]
+        text(folder / "logs" / f"{arm}_seed{seed}" / "scalars" / "score.csv", "\n".join(lines))
+    return folder / "logs"
+
+
+def paired(folder: Path) -> Path:
+    """Series of `[step, value]` beside an object without entries."""
+    for arm, seed, value in RUNS:
+        tree = {"score": course(value), "fit": {}, "val": {"loss": course(1.0)}}
+        dumped(folder / "logs" / f"{arm}_seed_{seed}.json", tree)
+    return folder / "logs"
+
+
+def keyed(folder: Path) -> Path:
+    """A line of JSON for each number, with the seed among them and texts that tell others apart."""
+    for arm, seed, value in RUNS:
+        rows: list[dict[str, Any]] = [
+            {"key": "seed", "value": seed, "type": "POINT"},
+            {"key": "begin", "value": 1, "type": "START"},
+            {"key": "begin", "value": 2, "type": "END"},
+        ]
+        rows += [{"key": "score", "value": v, "type": "POINT", "step": n} for n, v in course(value)]
+        name = f"{arm}_x1"
+        text(folder / "logs" / name / f"r_{seed + 50}.jsonl", "\n".join(map(json.dumps, rows)))
+    return folder / "logs"
+
+
+def coloured(folder: Path) -> Path:
+    """Numbers with thousands between colours of a terminal."""
+    for arm, seed, value in RUNS:
+        lines = [
+            f"\x1b[31mstep: {n}  \x1b[32mloss: 2.5  \x1b[33mscore: {round(v * 9000):,}\x1b[0m"
+            for n, v in course(value)
+        ]
+        text(folder / "logs" / f"{arm}_seed{seed}.log", "\n".join(lines))
+    return folder / "logs"
+
+
+def fractions(folder: Path) -> Path:
+    """The step stands in a line above, and what is counted is a part of a whole."""
+    for arm, seed, value in RUNS:
+        lines = [
+            f"Train Epoch: {n} [0/600 (0%)]\tLoss: 2.5\n\n"
+            f"Test set: Average loss: 0.1, Score: {round(v * 9000)}/9000 ({round(v * 100)}%)"
+            for n, v in course(value)
+        ]
+        text(folder / "logs" / f"{arm}_seed{seed}.log", "\n".join(lines))
+    return folder / "logs"
+
+
+FORMS: dict[Callable[[Path], Path], str] = {
+    named_above: "",
+    model_above: "",
+    seeded_below: "mapping: {score: results.scores.score}",
+    listed_names: "",
+    listed_numbers: "mapping: {score: metrics.score}",
+    sheet: 'mapping: {score: "{arm} Score"}',
+    notebook: "",
+    bare: LAST,
+    paired: LAST,
+    keyed: LAST,
+    coloured: LAST,
+    fractions: LAST.replace("v: score", "v: Score"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_a_file_is_read_by_what_is_in_it(tmp_path: Path, form: Callable[[Path], Path]) -> None:
+    assert counts(judged(tmp_path, [form(tmp_path)], FORMS[form] or "{}")) == (4, 5)
+
+
+@pytest.mark.parametrize("form", [f for f, stated in FORMS.items() if "last" in stated])
+def test_what_is_offered_for_a_series_can_be_pasted(
+    tmp_path: Path, form: Callable[[Path], Path]
+) -> None:
+    file = form(tmp_path)
+    lines = offered(refusal(tmp_path, [file]))
+    assert counts(judged(tmp_path, [file], lines)) == (4, 5)
+
+
+def test_what_a_sheet_has_beside_its_rows_is_named(tmp_path: Path) -> None:
+    told = notes(judged(tmp_path, [sheet(tmp_path)], FORMS[sheet]))
+    assert "a title above the table and was passed over: Runs, by Li" in told
+    assert "a note below the table and was passed over: * seed 3 was run again" in told
+    assert "the header of two rows was read as one" in told
+
+
+def test_pairs_that_are_not_read_are_named(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        lines = [f"step: {n}, speed: 7.5x9, score: {v}" for n, v in course(value)]
+        text(tmp_path / "logs" / f"{arm}_seed{seed}.log", "\n".join(lines))
+    told = notes(judged(tmp_path, [tmp_path / "logs"], form=SERIES))
+    assert "not read, as they are no plain numbers: speed (7.5x9)" in told
+
+
+# --- how runs ended -------------------------------------------------------------------------------
+
+
+STOPPED = ("terminated", "error", "failed", "preempted", "timeout", "oom", "aborted", "stopped")
+
+
+@pytest.mark.parametrize("column", ["status", "run.status", "job_state"])
+@pytest.mark.parametrize("word", STOPPED)
+def test_a_run_that_did_not_finish_counts_for_nothing(
+    tmp_path: Path, column: str, word: str
+) -> None:
+    again = [("ours", 1, 0.1, word), *((*run, "completed") for run in RUNS)]
+    rows = [f"{arm},{seed},{state},{v}" for arm, seed, v, state in again]
+    file = text(tmp_path / "runs.csv", "\n".join([f"method,seed,{column},score", *rows]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert f": {word}." in notes(made)
+
+
+def test_terminated_alone_is_how_one_logger_says_finished(tmp_path: Path) -> None:
+    rows = [f"{arm},{seed},TERMINATED,{v}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "runs.csv", "\n".join(["method,seed,status,score", *rows]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "TERMINATED was taken for finished" in notes(made)
+
+
+def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) -> None:
+    rows = [f"{arm},{seed},r{arm[0]}{seed},done,{v}" for arm, seed, v in RUNS]
+    rows.append("ours,1,second,completed,0.1")
+    file = text(tmp_path / "runs.csv", "\n".join(["method,seed,run_id,status,score", *rows]))
+    told = refusal(tmp_path, [file])
+    assert "(completed), after" in told
+    assert "(done); expected it once" in told
+
+
+# --- what is advised ------------------------------------------------------------------------------
+
+
+def cut(folder: Path) -> Iterator[Path]:
+    """Write runs in folders that differ above alone, with copies; yield what ends early."""
+    for arm, seed, value in RUNS:
+        points = course(value)[: 4 if (arm, seed) == ("baseline", 4) else 10]
+        run = folder / "logs" / arm / "game" / f"seed{seed}"
+        for name, more in (("metrics.jsonl", {"fps": 9}), ("scores.jsonl", {})):
+            lines = [json.dumps({"step": n, "score": v, **more}) for n, v in points]
+            text(run / name, "\n".join(lines))
+        if len(points) < 10:
+            yield run / "metrics.jsonl"
+
+
+def test_an_advised_pattern_fits_one_run_and_its_copies(tmp_path: Path) -> None:
+    (file,) = cut(tmp_path)
+    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
+    assert f'match: "*{file.relative_to(tmp_path / "logs")}", status: crashed' in lines
+    made = judged(tmp_path, [tmp_path / "logs"], lines)
+    assert counts(made) == (4, 4)
+    assert "9 of 10 runs given were judged" in notes(made)
+
+
+@pytest.mark.parametrize("tag", ["config.temperature", "wall"])
+def test_a_number_that_has_nothing_in_common_is_not_offered(tmp_path: Path, tag: str) -> None:
+    for arm, seed, _ in RUNS:
+        name = tag.rpartition(".")[2]
+        tree: dict[str, Any] = {name: 0.7}
+        dumped(
+            tmp_path / "logs" / f"{arm}_seed{seed}.json",
+            {"config": tree, "n": 3} if "." in tag else {**tree, "n": 3},
+        )
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert f"{{score: {tag}" not in told
+    assert f'{{score: "{tag}' not in told
+
+
+def test_a_missing_tag_is_named(tmp_path: Path) -> None:
+    told = refusal(tmp_path, [paired(tmp_path)], LAST.replace("v: score", "v: scoer"))
+    assert "found no logged 'scoer'" in told
+
+
+def test_a_text_that_differs_in_the_number_of_the_seed_is_no_setting(tmp_path: Path) -> None:
+    rows = [f"{arm},{seed},{arm} seed={seed},{v}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "runs.csv", "\n".join(["method,seed,label,score", *rows]))
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+def test_files_of_one_seed_that_lie_at_other_coordinates_are_one_run(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        for task in ("a", "b"):
+            tree = {"task_name": task, "scores": {"test": [{"score": value}]}}
+            dumped(tmp_path / "logs" / f"{arm}_seed{seed}" / f"{task}.json", tree)
+    written = AUDIT.format(form="once: [task]")
+    written = written.replace("claims:", "axes: {task: {values: [a, b]}}\nclaims:")
+    audit = load_audit(text(tmp_path / "producers.yaml", written))
+    stated = "mapping: {score: scores.test.score}\ncolumns: {axes: {task: task_name}}"
+    mapping = text(tmp_path / "mapping.yaml", stated)
+    assert counts(judge_logs(audit, [tmp_path / "logs"], mapping)) == (4, 5)
