@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import reproaudit
-from miniatures import finish, program, setting, until, write_paper
+from miniatures import finish, program, until, write_paper
 from reproaudit.report.printable import printable
 from reproaudit.run.events import CellNote, Event, Summary
 from reproaudit.run.executors.local import MOST_PRINTED, Limits
@@ -184,6 +184,12 @@ def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[in
     until(lambda: not any(map(group, groups)))
 
 
+BUSY = """    while True:  # it may notice at once that nobody listens
+        session.progress("descent", 1, 1)
+        time.sleep(0.0001)
+    return """
+
+
 @needs_proc
 @pytest.mark.parametrize(
     "number",
@@ -195,9 +201,10 @@ def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[in
 )
 def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
     seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps
-    module = write_paper(tmp_path / "audits", settings={"pause": setting(1.0)}) / "mini.py"
+    module = write_paper(tmp_path / "audits") / "mini.py"
     text = module.read_text().replace("def measure(", "def _measure(", 1)
-    module.write_text(text.replace("\nEXPERIMENTS", MISDEED.replace("4321.5", seconds), 1))
+    misdeed = MISDEED.replace("4321.5", seconds).replace("    return ", BUSY, 1)
+    module.write_text(text.replace("\nEXPERIMENTS", misdeed, 1))
     process = program(
         "run", "mini", "--audits", str(module.parent), "--store", str(tmp_path / "runs"),
         start_new_session=True,
