@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,21 @@ def coarse_law() -> Iterator[None]:
         training.best_scalars.cache_clear()
         yield
     training.best_scalars.cache_clear()
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
+    """The processes of the workers that are started from here on."""
+    executors = importlib.import_module("reproaudit.run.executors.local")
+    started: list[BaseProcess] = []
+    start = executors._Worker.__init__
+
+    def note(self: Any) -> None:
+        start(self)
+        started.append(self.process)
+
+    monkeypatch.setattr(executors._Worker, "__init__", note)
+    return started
 
 
 @pytest.fixture

@@ -109,20 +109,6 @@ def test_every_misdeed_is_one_failed_cell(
     assert again == Summary(present=1, failed=1)
 
 
-@pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
-    """The processes of the workers that are started from here on."""
-    started: list[BaseProcess] = []
-    start = executors._Worker.__init__
-
-    def note(self: Any) -> None:
-        start(self)
-        started.append(self.process)
-
-    monkeypatch.setattr(executors._Worker, "__init__", note)
-    return started
-
-
 def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))

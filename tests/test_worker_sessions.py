@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -126,47 +127,33 @@ def sleepers(seconds: str) -> Iterator[int]:
             continue
 
 
-def group(pid: int) -> list[int]:
-    """The living processes of a group."""
+def group(worker: BaseProcess) -> list[int]:
+    """The living processes of a worker's group."""
     members = []
     for place in PROC.glob("[0-9]*"):
         try:
             state, _, its = (place / "stat").read_text().rpartition(")")[2].split()[:3]
         except OSError:
             continue
-        members += [int(place.name)] if int(its) == pid and state != "Z" else []
+        members += [int(place.name)] if int(its) == worker.pid and state != "Z" else []
     return members
-
-
-@pytest.fixture
-def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The groups of the workers that are started, noted as they are."""
-    from reproaudit.run.executors import local as executors
-
-    noted: list[int] = []
-    start = executors._Worker.__init__
-
-    def note(self: Any) -> None:
-        start(self)
-        noted.append(self.process.pid)
-
-    monkeypatch.setattr(executors._Worker, "__init__", note)
-    return noted
 
 
 @needs_proc
 @pytest.mark.parametrize(
     "name", ["begets", pytest.param("begets_and_leaves", marks=pytest.mark.process)]
 )
-def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: list[int]) -> None:
+def test_what_a_worker_starts_ends_with_it(
+    tmp_path: Path, name: str, workers: list[BaseProcess]
+) -> None:
     beside = subprocess.Popen(["sleep", "60"])  # of another group
     try:
         began = time.monotonic()
         summary, _ = run(Store(tmp_path), cell(name), cell("good"))
         assert time.monotonic() - began < 60, "no child is waited for"
         assert summary.completed == (2 if name == "begets" else 1)
-        assert groups
-        until(lambda: not any(map(group, groups)))
+        assert workers
+        until(lambda: not any(map(group, workers)))
         assert beside.poll() is None
     finally:
         beside.kill()
@@ -175,13 +162,15 @@ def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: li
 
 @pytest.mark.process
 @needs_proc
-def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[int]) -> None:
+def test_what_a_worker_starts_ends_with_its_time(
+    tmp_path: Path, workers: list[BaseProcess]
+) -> None:
     limits = Limits(seconds=6.0)
     summary, found = run(Store(tmp_path), cell("begets_and_loops"), limits=limits)
     assert summary == Summary(failed=1)
     error = str(found["begets_and_loops", 0].error)
     assert error == "it took longer than 6 s (--cell-timeout)"
-    until(lambda: not any(map(group, groups)))
+    until(lambda: not any(map(group, workers)))
 
 
 BUSY = """    while True:  # it may notice at once that nobody listens

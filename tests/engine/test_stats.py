@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
-from reproaudit.stats.courses import ends_at_best, is_best_so_far
 from reproaudit.stats.growth import (
     MOST_LIKELY,
     RESOLVED,
@@ -762,21 +761,6 @@ def test_how_the_first_observation_lies_to_all_others(
     first: float, rest: Any, expected: Start
 ) -> None:
     assert start_of(np.array([first, *rest])) is expected
-
-
-def test_a_best_so_far_rests_and_leaves_its_plateaus_by_steps_of_all_sizes() -> None:
-    noisy = FALLING + 0.2 * np.sin(7.0 * np.arange(40.0))
-    assert is_best_so_far(np.minimum.accumulate(noisy))
-    assert is_best_so_far(-np.minimum.accumulate(noisy))
-    for other in (noisy, FALLING, FALLING.round(1), np.full(40, 1.0), FALLING[:9]):
-        assert not is_best_so_far(other)
-
-
-def test_a_log_ends_at_its_best_by_the_way_that_it_went() -> None:
-    dips = np.array([5.0, 4.0, 4.5, 3.0, 3.5, 2.0, 2.5, 1.5, 2.0, 1.0])
-    assert ends_at_best(dips)
-    assert ends_at_best(-dips)
-    assert not ends_at_best(np.append(dips, 1.2))
 
 
 def test_laws_of_unlike_lengths_are_not_all_kept() -> None:
