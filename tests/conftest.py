@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -71,6 +72,34 @@ def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         if "REPROAUDIT_CACHE" not in os.environ:
             patch.setenv("REPROAUDIT_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+class Said(NamedTuple):
+    """What a command printed."""
+
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """What it printed as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs a command in this process; it must end with an exit code."""
+    from reproaudit.cli import run_command
+
+    def call(*words: object, code: int = 0) -> Said:
+        capsys.readouterr()
+        ended = run_command([*map(str, words)])
+        said = Said(*capsys.readouterr())
+        assert ended == code, said.err
+        assert "Traceback" not in said.err
+        return said
+
+    return call
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html as escaping
-import json
 import re
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from measured import STEPS, control, descent, every_run, everything, one_seed
 from miniatures import claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
-from reproaudit.cli import run_command
 from reproaudit.consent import (
     TRUST_FILE_VARIABLE,
     _trust_file,
@@ -106,7 +104,7 @@ def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
 
 
 def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
-    audit_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    audit_file: Path, tmp_path: Path, cli
 ) -> None:
     made = ra.Origin(who="A", source="B", framework="C", made=date(2024, 5, 6))
     stated = everything(ra.open_audit(audit_file))
@@ -129,8 +127,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
     assert len(one.claims) == 1
     where = ["--audits", str(audit_file.parent), "--measurements", str(folder), "--json"]
     for same, asked in ((of_files, []), (one, ["--claim", card.claims[0].id])):
-        assert run_command(["judge", "mini", *where, *asked]) == 0
-        assert json.loads(capsys.readouterr().out) == json_data(same)
+        assert cli("judge", "mini", *where, *asked).data == json_data(same)
     for runs, options, says in (
         (folder, {"claims": ["mini.other"]}, r"no claim 'mini\.other'"),
         (folder, {"tier": "quick"}, "stand in its manifest"),

@@ -89,7 +89,7 @@ SAYS = {put_nest: "not a whole", put_pipe: "a pipe", put_large: "1,099,511,627,7
 @pytest.mark.parametrize("put", SAYS)
 @pytest.mark.parametrize("what", ["record", "manifest"])
 def test_such_a_file_of_a_store_is_named_and_mended(
-    put: Put, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    put: Put, what: str, tmp_path: Path, cli
 ) -> None:
     store = Store(tmp_path / "runs")
     run = partial(run_cells, [cell()], locate, store, executor=InProcess(), declared=DECLARED)
@@ -97,8 +97,7 @@ def test_such_a_file_of_a_store_is_named_and_mended(
     (record,) = store.files("toy2020", "quick")
     put(record if what == "record" else store.manifest.file)
     verify = ["verify", "toy2020", "--store", str(store.root)]
-    assert run_command(verify) == 3
-    assert (SAYS[put] if what == "record" else "manifest") in capsys.readouterr().out
+    assert (SAYS[put] if what == "record" else "manifest") in cli(*verify, code=3).out
     assert run_command([*verify, "--repair"]) == 0
     if what == "record":
         assert not record.exists()
@@ -120,7 +119,7 @@ def test_such_a_file_of_a_command_is_one_line(
     command: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = write_paper(Path("audits")) / "mini.yaml"
@@ -128,7 +127,6 @@ def test_such_a_file_of_a_command_is_one_line(
         file = Path("reports", "quick", "mini", "scorecard.json")
         file.parent.mkdir(parents=True)
     put(file)
-    assert run_command(command) == 2
-    said = "".join(capsys.readouterr())
+    said = "".join(cli(*command, code=2))
     assert file.name in "".join(said.split())
     assert len(said) < 1000

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from reproaudit.audit.faults import REMEDIES, Fault
 from reproaudit.audit.loading import read_audit
-from reproaudit.cli import run_command
 from reproaudit.report.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT
 
@@ -30,9 +28,8 @@ def faults_in(text: str, file: str = "toy.yaml") -> list[Fault]:
     return read_audit(file, text)[1]
 
 
-def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["check", str(audit), "--sarif"]) == 2
-    log = json.loads(capsys.readouterr().out)
+def test_sarif_of_the_command(audit: Path, cli) -> None:
+    log = cli("check", audit, "--sarif", code=2).data
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     assert run["tool"]["driver"]["name"] == "reproaudit"
@@ -82,11 +79,9 @@ def test_a_file_elsewhere_has_an_absolute_address(tmp_path: Path) -> None:
     assert uri == (tmp_path / "ü.yaml").as_uri()
 
 
-def test_text_and_json_tell_the_same(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["check", str(audit), "--json"]) == 2
-    data = json.loads(capsys.readouterr().out)
-    assert run_command(["check", str(audit)]) == 2
-    *lines, count = capsys.readouterr().out.splitlines()
+def test_text_and_json_tell_the_same(audit: Path, cli) -> None:
+    data = cli("check", audit, "--json", code=2).data
+    *lines, count = cli("check", audit, code=2).out.splitlines()
     assert count == "1 audit: 1 error, 1 warning"
     places = [f"{fault['file']}:{fault['line']}:{fault['column']}" for fault in data]
     assert [line.rpartition(" [")[0].split(": ")[0] for line in lines] == places

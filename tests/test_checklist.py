@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.review import Reviews
-from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parents[1]
 FILLED_IN = Path(__file__).parent / "checklists" / "checklist.tex"
@@ -121,10 +119,9 @@ def test_the_page_has_every_question_with_its_variables(title: str) -> None:
     assert f"| {title} | {', '.join(CHECKLIST_QUESTIONS[title])} |" in page
 
 
-def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draft_holds_the_authors_side(tmp_path: Path, cli) -> None:
     command = ["new", "sheep2031", "--checklist", str(FILLED_IN), "--out", str(tmp_path), "--json"]
-    assert run_command(command) == 0
-    said = json.loads(capsys.readouterr().out)["remarks"]
+    said = cli(*command).data["remarks"]
     assert any(remark.startswith("checklist: question 5 (") for remark in said)
     data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
     variables = data["variables"]
@@ -175,13 +172,12 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
     ],
 )
 def test_a_malformed_file_is_one_line(
-    tmp_path: Path, text: str, complaint: str, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, text: str, complaint: str, cli,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     Path("checklist.tex").write_text(text)
     command = ["new", "sheep2031", "--checklist", "checklist.tex", "--out", "mine"]
-    assert run_command(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = cli(*command, code=2).err.splitlines()
     assert line.startswith(complaint)
     assert not Path("mine").exists()

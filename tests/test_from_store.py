@@ -12,7 +12,6 @@ import pytest
 
 from miniatures import aligns, audit_data, claim, git, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
-from reproaudit.cli import run_command
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.files import json_data
@@ -33,14 +32,12 @@ def audits(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(tmp_path: Path, audits: Path, cli: Any) -> Command:
     """A command on the paper, whose JSON is read."""
 
     def call(name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
-        capsys.readouterr()
-        known = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--json"]
-        assert run_command([name, "mini", *arguments, *known]) == code
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        known = ["--audits", audits, "--store", tmp_path / "runs", "--json"]
+        found: dict[str, Any] = cli(name, "mini", *arguments, *known, code=code).data
         return found
 
     return call
@@ -274,11 +271,9 @@ def by_kind(audits: Path) -> Callable[..., None]:
     return write
 
 
-def refused(audits: Path, capsys: pytest.CaptureFixture[str], name: str, *options: str) -> str:
-    capsys.readouterr()
-    store = str(audits.parent / "runs")
-    assert run_command([name, "mini", *options, "--audits", str(audits), "--store", store]) == 2
-    said = capsys.readouterr()
+def refused(audits: Path, cli: Any, name: str, *options: str) -> str:
+    store = audits.parent / "runs"
+    said = cli(name, "mini", *options, "--audits", audits, "--store", store, code=2)
     assert not said.out
     return said.err
 
@@ -288,12 +283,12 @@ def test_exchanged_coordinates_are_refused(
     audits: Path,
     by_kind: Callable[..., None],
     command: Command,
-    capsys: pytest.CaptureFixture[str],
+    cli,
     name: str,
 ) -> None:
     assert command("run")["claims"][0]["outcome"] == "supported"
     by_kind("high", "low")
-    said = " ".join(refused(audits, capsys, name).split())
+    said = " ".join(refused(audits, cli, name).split())
     assert (
         "mini, experiment 'descent': 15 quick records have 'ends' along kind = low, high, and the "
         "audit now declares kind = high, low. Put the audit's coordinates back, or measure again "
@@ -317,7 +312,7 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
     audits: Path,
     by_kind: Callable[..., None],
     command: Command,
-    capsys: pytest.CaptureFixture[str],
+    cli,
 ) -> None:
     command("multiverse")
     by_kind("low", "tall")
@@ -327,7 +322,7 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
     assert "measured 'ends' along kind = high" in line
     assert "guess not settled" in reasons(ran, "guessed")
     assert answers(command("report")) == answers(ran)
-    assert "kind = tall" in refused(audits, capsys, "multiverse")
+    assert "kind = tall" in refused(audits, cli, "multiverse")
     command("multiverse", "--fresh")
     assert outcome(command("report"), "guessed") == "depends"
 

@@ -214,7 +214,7 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
 
 
 def test_foreign_code_is_announced_and_needs_consent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
 ) -> None:
     audits = write_paper(tmp_path / "audits")
     command = ["run", "mini", "--tier", "smoke", "--audits", str(audits)]
@@ -222,8 +222,7 @@ def test_foreign_code_is_announced_and_needs_consent(
     monkeypatch.delenv("REPROAUDIT_TRUST")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal, so nobody who could agree
-    assert run_command(command) == 2
-    errors = " ".join(capsys.readouterr().err.split())
+    errors = " ".join(cli(*command, code=2).err.split())
     assert f"the code of {(audits / 'mini.py').resolve()} will run " in errors
     assert "pass --trust" in errors
     assert not (tmp_path / "runs").exists()

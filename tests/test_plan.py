@@ -14,7 +14,6 @@ from miniatures import claim, write_paper
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import digest, rule
-from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan
@@ -127,13 +126,11 @@ def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> 
 
 
 def test_the_command_prints_the_model_as_json_and_the_lines(
-    capsys: pytest.CaptureFixture[str],
+    cli,
 ) -> None:
     plan = Workspace().plan(SHORT)
-    assert run_command(["plan", str(SHORT), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.data))
-    assert run_command(["plan", str(SHORT)]) == 0
-    assert capsys.readouterr().out.splitlines() == plan.lines
+    assert cli("plan", SHORT, "--json").data == json.loads(json.dumps(plan.data))
+    assert cli("plan", SHORT).out.splitlines() == plan.lines
     assert plan.tier == "paper"
     assert "no control that must fail: pass8 and learns" in plan.lines
     assert plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, runs as you decide"

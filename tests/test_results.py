@@ -282,15 +282,14 @@ SPOILT: list[Callable[[str], str]] = [
 
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_check_tells_of_a_line_that_is_no_result(
-    paper: Entry, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[str], str]
+    paper: Entry, tmp_path: Path, cli, spoil: Callable[[str], str]
 ) -> None:
     append(paper, tmp_path, 0)
     assert run_command(["check", str(paper.audit_file)]) == 0
     (line,) = paper.results_file.read_text().splitlines()
     paper.results_file.write_text(f"{line}\n{spoil(line)}\n")
-    capsys.readouterr()
-    assert run_command(["check", str(paper.audit_file)]) == 2
-    (said,) = [one for one in capsys.readouterr().out.splitlines() if "RA021" in one]
+    printed = cli("check", paper.audit_file, code=2)
+    (said,) = [one for one in printed.out.splitlines() if "RA021" in one]
     assert said.startswith(f"{paper.results_file}:2:1: found no result (")
     with pytest.raises(SpecError, match=r"mini\.results\.jsonl:2: found no result"):
         results.begin(paper, paper.audit(), tmp_path)
@@ -299,9 +298,7 @@ def test_check_tells_of_a_line_that_is_no_result(
 # --- the command line ---------------------------------------------------------------------------
 
 
-def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(tmp_path: Path, cli) -> None:
     data = audit_data()
     data["claims"] = data["claims"][:1]
     del data["experiments"]["guessed"], data["arms"]["low"]
@@ -318,11 +315,10 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
     assert [len(one["claims"][0]["base"]["runs"]) for one in (ours, theirs)] == [6, 6]
-    assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
-    assert "scale, seeds drawn with 'word'" in " ".join(capsys.readouterr().out.split())
+    printed = cli("report", "mini", "--tier", "paper", "--salt", "word", *known)
+    assert "scale, seeds drawn with 'word'" in " ".join(printed.out.split())
     long = "a" * 33
     wrong = [["--salt", word, "--tier", "paper"] for word in ("Word", "", "a/b", long)]
     for words in (*wrong, ["--salt", "word"]):
-        assert run_command(["run", "mini", *known, *words]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        assert cli("run", "mini", *known, *words, code=2).err.count("\n") == 1
     assert run_command(["verify", "mini", *known]) == 0

@@ -8,7 +8,6 @@ import pytest
 
 from reproaudit.audit.loading import load_audit, load_reviews, read_reviews
 from reproaudit.audit.review import version_of
-from reproaudit.cli import run_command
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"
 AUDIT = load_audit(TOY)
@@ -56,14 +55,11 @@ def test_a_fault_has_its_rule_and_place(tmp_path: Path, text: str, rule: str) ->
     assert line >= 2
 
 
-def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(tmp_path: Path, cli) -> None:
     (tmp_path / "toy.yaml").write_text(TOY.read_text())
     faults(tmp_path, f"disputes:\n- {{arm: solvd, reviewer: R1, reason: So., {DAY}}}")
     for name in ("toy.yaml", "toy.review.yaml"):
-        assert run_command(["check", str(tmp_path / name)]) == 2
-        (line, _) = capsys.readouterr().out.splitlines()
+        (line, _) = cli("check", tmp_path / name, code=2).out.splitlines()
         place = (
             f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found 'solvd', which is no arm"
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from cells import cell, locate
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
-from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
@@ -104,31 +102,26 @@ def test_shipped_papers_have_a_cost() -> None:
     assert all(cost is not None and cost > 0 for cost in costs)
 
 
-def test_an_audit_without_claims_has_nothing_to_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_without_claims_has_nothing_to_run(tmp_path: Path, cli) -> None:
     audits = write_paper(tmp_path / "audits", claims=[])
     where = ["--audits", str(audits), "--store", str(tmp_path / "runs")]
-    assert run_command(["run", "mini", *where]) == 0
-    assert "mini · reduced scale · 0 runs" in capsys.readouterr().out
+    assert "mini · reduced scale · 0 runs" in cli("run", "mini", *where).out
 
 
 def test_all_papers_are_printed_as_they_end_and_kept_in_the_order_of_their_names(
     papers: Papers,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli,
 ) -> None:
     entries = tuple(entry for entry, _ in papers)
     costs = {"first": 2.0, "second": 1.0}
     monkeypatch.setattr(Workspace, "select", lambda *_: entries)
     monkeypatch.setattr(running, "seconds_of_a_shipped_run", lambda entry, _: costs[entry.slug])
     where = ["--audits", str(tmp_path / "audits"), "--store", str(tmp_path / "runs")]
-    assert run_command(["run", "--all", *where]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("run", "--all", *where).out.splitlines()
     heads = [line.partition(" · ")[0] for line in lines if " · reduced scale · " in line]
     assert heads == ["second", "first"]
     assert any(line.startswith("8 claims: ") for line in lines)
-    assert run_command(["run", "--all", "--json", *where]) == 0
-    cards = json.loads(capsys.readouterr().out)
+    cards = cli("run", "--all", "--json", *where).data
     assert [card["audit"]["paper"]["slug"] for card in cards] == ["first", "second"]

@@ -14,7 +14,6 @@ import reproaudit
 from measured import every_run
 from miniatures import write_paper
 from reproaudit.audit.model import VariableName
-from reproaudit.cli import run_command
 from reproaudit.consent import ConsentError
 from reproaudit.run.events import CellFinished
 from reproaudit.service.events import WorkStarted
@@ -84,14 +83,13 @@ SAME: dict[str, Callable[[Workspace], Any]] = {
 
 @pytest.mark.parametrize("words", SAME)
 def test_a_model_is_what_the_command_prints_as_json(
-    words: str, place: Workspace, capsys: pytest.CaptureFixture[str]
+    words: str, place: Workspace, capsys: pytest.CaptureFixture[str], cli
 ) -> None:
     model = SAME[words](place)
     assert capsys.readouterr() == ("", "")
     audits = [] if words.startswith("prune") else ["--audits", str(place.audits)]
     where = [] if words.startswith("check") else ["--store", str(place.store)]
-    assert run_command([*words.split(), "--json", *audits, *where]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(model.data))
+    assert cli(*words.split(), "--json", *audits, *where).data == json.loads(json.dumps(model.data))
 
 
 def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> None:
@@ -147,7 +145,7 @@ def test_a_slug_is_no_path_and_a_path_no_slug(place: Workspace) -> None:
 
 
 def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
-    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: Workspace, tmp_path: Path, cli
 ) -> None:
     audits = write_paper(tmp_path / "audits")
     own = Workspace(audits, tmp_path / "runs", place.pages)
@@ -160,5 +158,4 @@ def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
     by_api = reproaudit.judge_measurements(audits / "mini.yaml", measured)
     assert by_api == reproaudit.PaperScorecard.of(judged.scorecard)
     command = ["judge", "mini", "--measurements", str(measured), "--audits", str(audits), "--json"]
-    assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out) == judged.data
+    assert cli(*command).data == judged.data

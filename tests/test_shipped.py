@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
-from reproaudit.cli import run_command
 from reproaudit.declarations import Axis
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
@@ -171,7 +170,7 @@ def test_a_damaged_archive_is_refused_or_read(bytes_hit: list[tuple[int, int]]) 
 
 
 def test_a_report_is_judged_again_from_the_records_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
 ) -> None:
     """A claim that hangs on a guess would lose its condition with a record that the file lacks."""
     monkeypatch.chdir(tmp_path)
@@ -179,17 +178,15 @@ def test_a_report_is_judged_again_from_the_records_beside_it(
     common = ["--audits", "audits", "--store"]
     folder = Path("reports", "quick", "mini")
     for command in ("run", "multiverse", "report"):
-        assert run_command([command, "mini", "--tier", "quick", *common, "runs"]) == 0
+        cli(command, "mini", "--tier", "quick", *common, "runs")
     ours = json.loads((folder / "scorecard.json").read_text())
-    to = ["--to", "records", "--tier", "quick", "--out", str(folder / FILE_NAME)]
-    assert run_command(["export", "mini", *to, *common, "runs"]) == 0
+    to = ["--to", "records", "--tier", "quick", "--out", folder / FILE_NAME]
+    cli("export", "mini", *to, *common, "runs")
 
     def shown() -> tuple[dict[str, Any], list[str]]:
         """What is printed; wherever the pages go, the records lie beside the store."""
-        capsys.readouterr()
         show = ["report", "mini", "--tier", "quick", "--json", "--out", "pages", *common, "none"]
-        assert run_command(show) == 0
-        card = json.loads(capsys.readouterr().out)
+        card = cli(*show).data
         assert card == json.loads(Path("pages", "quick", "mini", "scorecard.json").read_text())
         guessed = next(claim for claim in card["claims"] if claim["id"] == "mini.guessed")
         return card, [reason["kind"] for reason in guessed["reasons"]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from pathlib import Path
@@ -351,30 +350,24 @@ def test_an_upgraded_audit_is_the_same_audit(path: Path) -> None:
     assert read(upgraded(again), audit.paper.slug) == again
 
 
-def test_the_command_writes_beside_the_audit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_beside_the_audit(tmp_path: Path, cli) -> None:
     old = tmp_path / "toy.yaml"
     old.write_text((ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8"))
     before = old.read_bytes()
-    assert run_command(["check", "--upgrade", str(old)]) == 0
     new = tmp_path / "toy.short.yaml"
-    assert f"mv {new} {old}" in capsys.readouterr().out.replace("\n", " ")
+    assert f"mv {new} {old}" in cli("check", "--upgrade", old).out.replace("\n", " ")
     assert old.read_bytes() == before
     assert load_audit(new) == load_audit(old)
     assert audits_in(tmp_path) == [old]
-    assert run_command(["check", "--upgrade", str(new), "--json"]) == 2
-    assert "found schema 3; expected an audit of schema 2" in capsys.readouterr().err
+    printed = cli("check", "--upgrade", new, "--json", code=2)
+    assert "found schema 3; expected an audit of schema 2" in printed.err
 
 
-def test_an_audit_with_errors_is_not_upgraded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_with_errors_is_not_upgraded(tmp_path: Path, cli) -> None:
     old = tmp_path / "toy.yaml"
     text = (ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8")
     old.write_text(text.replace("headline:", "headlin:", 1))
-    assert run_command(["check", "--upgrade", str(old), "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["written"] == []
+    assert cli("check", "--upgrade", old, "--json", code=2).data["written"] == []
     assert sorted(tmp_path.iterdir()) == [old]
     assert run_command(["check", "--upgrade"]) == 2
 
@@ -508,13 +501,11 @@ def test_the_page_of_all_fields_is_up_to_date() -> None:
     )
 
 
-def test_the_command_prints_a_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["schema", "reaches"]) == 0
-    printed = capsys.readouterr().out
+def test_the_command_prints_a_part(cli) -> None:
+    printed = cli("schema", "reaches").out
     assert printed.startswith("reaches: ")
     assert "relative_to: A positive quantity" in printed
-    assert run_command(["schema", "reach"]) == 2
-    assert "Did you mean 'reaches'?" in capsys.readouterr().err
+    assert "Did you mean 'reaches'?" in cli("schema", "reach", code=2).err
 
 
 # --- crafted files --------------------------------------------------------------------------------

@@ -187,24 +187,21 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_the_review_file_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     audit_before = (tmp_path / "wang2024.yaml").read_bytes()
     every = [word for name in VariableName for word in ("--set", f"{name}=agree: seen")]
     command = ["review", "wang2024", *every, "--audits", str(tmp_path)]
-    assert run_command([*command, "--reviewer", "R2", "--sign-off"]) == 0
-    assert "saved" in capsys.readouterr().out
+    assert "saved" in cli(*command, "--reviewer", "R2", "--sign-off").out
     assert [one.reviewer for one in load_reviews(file).sign_offs] == ["R2"]
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
-    assert run_command([*command, "--reviewer", " "]) == 2
-    assert "--reviewer NAME" in capsys.readouterr().err
+    assert "--reviewer NAME" in cli(*command, "--reviewer", " ", code=2).err
     mine = [*command[:2], *command[-2:], "--reviewer", "R2"]
     assert run_command([*mine, "--set", "Pseudocode=withdraw"]) == 0
     assert not load_reviews(file).sign_offs, "it falls with what it signs"
-    assert run_command([*mine, "--sign-off"]) == 2
-    assert "Open: Pseudocode" in capsys.readouterr().err
+    assert "Open: Pseudocode" in cli(*mine, "--sign-off", code=2).err
 
 
 def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
@@ -212,26 +209,25 @@ def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
 
 
 def test_a_note_is_kept_with_the_answers_that_it_is_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "note.txt"
     text.write_text("The main claim\nholds.\n", encoding="utf-8")
     audits = ["--audits", str(tmp_path)]
-    assert run_command(note_command(tmp_path, "--note", str(text))) == 0
-    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in capsys.readouterr().out
+    printed = cli(*note_command(tmp_path, "--note", text))
+    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in printed.out
     note = load_reviews(file).note
     assert note is not None
     assert (note.reviewer, note.text) == ("R2", "The main claim holds.")
-    assert run_command(["report", "wang2024", *audits, "--json"]) == 0
-    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    card = Scorecard.model_validate_json(cli("report", "wang2024", *audits, "--json").out)
     assert (card.reviews.note, card.note_is_stale) == (note, False)
     other = card.claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
     changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
     assert changed.note_is_stale
-    assert run_command(note_command(tmp_path, "--note", str(text), reviewer="R3")) == 2
-    assert "R2 wrote the note" in capsys.readouterr().err
+    printed = cli(*note_command(tmp_path, "--note", text, reviewer="R3"), code=2)
+    assert "R2 wrote the note" in printed.err
     assert run_command(note_command(tmp_path, "--set", "note=withdraw")) == 0
     assert load_reviews(file).note is None
 
@@ -249,7 +245,7 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
 )
 def test_a_note_that_cannot_be_kept_is_one_line(
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli,
     monkeypatch: pytest.MonkeyPatch,
     content: bytes | None,
     says: str,
@@ -259,21 +255,17 @@ def test_a_note_that_cannot_be_kept_is_one_line(
     before = file.read_bytes()
     if content is not None:
         (tmp_path / "note.txt").write_bytes(content)
-    assert run_command(note_command(tmp_path, "--note", "note.txt")) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = cli(*note_command(tmp_path, "--note", "note.txt"), code=2).err.splitlines()
     assert says in line
     assert file.read_bytes() == before
 
 
-def test_a_note_needs_answers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_needs_answers(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(TOY, tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "note.txt").write_text("Good.", encoding="utf-8")
     command = ["review", "toy", "--reviewer", "R2", "--audits", ".", "--note", "note.txt"]
-    assert run_command(command) == 2
-    assert "Make them with: reproaudit run toy" in capsys.readouterr().err
+    assert "Make them with: reproaudit run toy" in cli(*command, code=2).err
 
 
 def test_a_note_at_the_desk(tmp_path: Path) -> None:
@@ -337,12 +329,11 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk
 
 
 def test_the_missing_extra_is_named_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied(tmp_path)
     monkeypatch.setitem(sys.modules, "reproaudit.desk.server", None)
-    assert run_command(note_command(tmp_path)) == 2
-    printed = capsys.readouterr()
+    printed = cli(*note_command(tmp_path), code=2)
     (line,) = printed.err.splitlines()
     assert "needs the extra 'review'" in line
     assert "pip install '.[review]'" in line
@@ -350,7 +341,7 @@ def test_the_missing_extra_is_named_in_one_line(
 
 
 def test_a_report_finds_the_reviews_where_they_were_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a checkout's folder 'audits', of audits that came with an installation elsewhere."""
     (tmp_path / "audits").mkdir()
@@ -359,18 +350,16 @@ def test_a_report_finds_the_reviews_where_they_were_written(
     monkeypatch.chdir(tmp_path / "deeper")
     item = "claim wang2024.convergence"
     command = ["review", "wang2024", "--reviewer", "R2", "--set", f"{item}=dispute: too loose"]
-    assert run_command(command) == 0
-    (line,) = [o for o in capsys.readouterr().out.splitlines() if o.startswith("to show it: ")]
+    (line,) = [o for o in cli(*command).out.splitlines() if o.startswith("to show it: ")]
     assert "too loose" in file.read_text(encoding="utf-8")
     show = shlex.split(line.removeprefix("to show it: "))
-    assert run_command([*show[1:], "--json"]) == 0
-    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    card = Scorecard.model_validate_json(cli(*show[1:], "--json").out)
     assert [dispute.reason for dispute in card.reviews.disputes] == ["too loose"]
     assert card.shipped
 
 
 def test_an_installed_audit_is_copied_to_be_reviewed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed, here = tmp_path / "package" / "audits", tmp_path / "here"
     installed.mkdir(parents=True)
@@ -386,8 +375,7 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
     assert copies[0].read_bytes() == (installed / "wang2024.yaml").read_bytes()
     decisions = load_reviews(copies[1]).variables[VariableName.PSEUDOCODE]
     assert [one.reviewer for one in decisions] == ["reproaudit", "R2"]
-    assert run_command([*command[:-1], "Pseudocode=withdraw"]) == 0
-    assert "copied" not in capsys.readouterr().out
+    assert "copied" not in cli(*command[:-1], "Pseudocode=withdraw").out
     assert (installed / "wang2024.review.yaml").read_bytes() == before
 
 

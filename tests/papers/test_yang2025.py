@@ -385,11 +385,11 @@ def test_pictures_of_another_split_are_measured_and_named(
 
 
 def test_without_mnist_the_paper_tier_is_refused_in_a_line_and_quick_has_digits(
-    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], audit: Audit
+    folders: tuple[Path, Path], tmp_path: Path, cli, audit: Audit
 ) -> None:
     store = tmp_path / "store"
-    assert run_command(["run", "yang2025", "--tier", "paper", "--store", str(store)]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    printed = cli("run", "yang2025", "--tier", "paper", "--store", store, code=2)
+    (line,) = printed.err.strip().splitlines()
     assert line.startswith("yang2025, experiment 'pictures': MNIST is neither in the folder of")
     assert "(no network)" in line
     assert "pip install '.[data]'" in line
@@ -458,9 +458,8 @@ def test_the_command_line_reads_them_from_a_data_dir(
     assert counts == {"test": [1135, 1032], "train": [6742, 5958]}[split]
 
 
-def test_a_data_dir_must_be_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_data_dir_must_be_a_folder(tmp_path: Path, cli) -> None:
     missing = tmp_path / "missing"
-    assert run_command(["run", "yang2025", "--data-dir", str(missing)]) == 2
-    said = capsys.readouterr().err
+    said = cli("run", "yang2025", "--data-dir", missing, code=2).err
     assert said.startswith(f"Invalid value for '--data-dir': dir '{missing}' does not exist.")
     assert DATA_VARIABLE == images.DATA_VARIABLE

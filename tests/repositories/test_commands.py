@@ -191,7 +191,7 @@ def test_the_audits_declarations_count_and_its_words_do_not(tmp_path: Path) -> N
 
 
 def test_it_runs_with_consent_only_and_a_change_asks_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
 ) -> None:
     monkeypatch.delenv("REPROAUDIT_TRUST", raising=False)
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
@@ -200,8 +200,7 @@ def test_it_runs_with_consent_only_and_a_change_asks_again(
     audits = ["--audits", str(tmp_path / "audits")]
     store = ["--store", str(tmp_path / "runs")]
     smoke = ["run", "soudry2018", *audits, *store, "--tier", "smoke", "--seeds", "0"]
-    assert run_command(smoke) == 2
-    refused = capsys.readouterr().err
+    refused = cli(*smoke, code=2).err
     assert "python log.py {seed} {steps}" in refused
     assert "../repository (git " in refused
     (line,) = [word for word in refused.split() if len(word) == 64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from outsiders import EXAMPLE, ROOT, outsider, run, write
 from pydantic import BaseModel
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.repositories import run_file
 from reproaudit.repositories.run_file import check_run_file, filled, load_run_file, placeholders
@@ -147,21 +145,17 @@ def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
     assert [one.rule for one in check_run_file(file.with_name("absent.run.yaml"))] == ["RA001"]
 
 
-def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(tmp_path: Path, cli) -> None:
     said = outsider(tmp_path)
     audits = tmp_path / "audits"
     names = (["soudry2018", "--audits", str(audits)], [str(audits)],
              [str(audits / "soudry2018.yaml")], [str(audits / "soudry2018.run.yaml")])  # fmt: skip
     for good in names:
-        assert run_command(["check", *good]) == 0, good
-        assert "1 audit: no errors, no warnings" in capsys.readouterr().out
+        assert "1 audit: no errors, no warnings" in cli("check", *good).out
     change("~.timeout", -1)(said)
     write(tmp_path, said)
     for bad in names[:2] + names[3:]:
-        assert run_command(["check", *bad, "--json"]) == 2
-        (fault,) = json.loads(capsys.readouterr().out)
+        (fault,) = cli("check", *bad, "--json", code=2).data
         assert fault["file"].endswith("soudry2018.run.yaml")
         assert fault["path"] == "experiments.separable.timeout"
         assert fault["message"].startswith("found -1; it should be greater than 0")

@@ -114,7 +114,7 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
     except KeyboardInterrupt:
         pass
     except (EOFError, OSError):  # the pipe is gone, by the parent's death or a misdeed
-        watch.join(WATCH_SECONDS)  # after the parent's death, it ends the children too
+        watch.join(1.0)  # after the parent's death, it ends the children too
         os._exit(1)
 
 
