@@ -550,11 +550,7 @@ def test_what_is_piped_has_no_colour_and_fits(done: Place, monkeypatch: pytest.M
 
 
 NO_TORCH = """
-import json
 import sys
-from contextlib import redirect_stdout
-from importlib import metadata
-from io import StringIO
 import reproaudit
 assert not {"numpy", "pydantic", "yaml", "rich"} & set(sys.modules)
 from reproaudit.cli import run_command
@@ -573,36 +569,10 @@ for command in (["--help"], ["check", "--audits", audits], ["schema"], ["list", 
     print(command[0], code, sorted(heavy & set(sys.modules)), file=sys.stderr)
 reproaudit.judge_measurements
 assert not absent & set(sys.modules)
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in absent:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-def version(name, installed=metadata.version):
-    if name in {"llvmlite", "scikit-learn", *absent}:
-        raise metadata.PackageNotFoundError(name)
-    return installed(name)
-
-def judged():
-    with redirect_stdout(StringIO()) as printed:
-        assert run_command(["report", "mini", *stored, "--out", out, "--json"]) == 0
-    return json.loads(printed.getvalue())["claims"]
-
-from reproaudit.store.code import _version
-
-before = judged()
-sys.meta_path.insert(0, Absent())
-metadata.version = version
-_version.cache_clear()
-print("judged the same:", judged() == before, file=sys.stderr)
-print(run_command(["run", "ahn2023", "--tier", "smoke", "--store", out]), file=sys.stderr)
 """
 
 
-def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
-    finished: Path, tmp_path: Path
-) -> None:
+def test_what_computes_nothing_starts_without_torch(finished: Path, tmp_path: Path) -> None:
     places = [str(finished / "audits"), str(finished / "runs"), str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-c", NO_TORCH, *places],
@@ -612,12 +582,8 @@ def test_what_computes_nothing_starts_without_torch_and_run_names_what_it_needs(
         check=True,
     )
     commands = ["--help", "check", "schema", "list", "report", "run"]
-    *lines, missing, code = done.stderr.splitlines()
-    said = [line for line in lines if line.split(" ")[0] in commands]
+    said = [line for line in done.stderr.splitlines() if line.split(" ")[0] in commands]
     assert said == [f"{command} 0 []" for command in commands]
-    assert "judged the same: True" in lines  # where it is slow, a line of progress follows
-    assert missing.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
-    assert code == "2"
 
 
 def test_the_help_names_every_command_and_format() -> None:

@@ -142,18 +142,6 @@ def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
     assert card["made"]["damaged"] == 1
 
 
-def test_custom_and_salted_records_feed_no_other_answer(audits: Path, command: Command) -> None:
-    before = command("run", "--tier", "paper")
-    command("run", "--tier", "paper", "--seeds", "7", "--set", "level=0.9")
-    salted = command("run", "--tier", "paper", "--salt", "word")
-    assert (before["tier"], salted["tier"]) == ("paper", "paper-word")
-    seeds = [{run["seed"] for run in one["claims"][0]["base"]["runs"]} for one in (before, salted)]
-    assert not seeds[0] & seeds[1]
-    after = command("report", "--tier", "paper")
-    assert after["claims"] == before["claims"]
-    assert (before["earlier_results"], after["earlier_results"]) == (0, 1), "the salted result"
-
-
 def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Command) -> None:
     """A changed rule draws other seeds; who shipped the records drew theirs."""
     before = command("run", "--tier", "paper")
@@ -213,14 +201,6 @@ def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
     assert "they read another 'added'" in " ".join(said_of(card))
 
 
-def test_a_run_without_alternatives_judges_none_of_other_data(data: Path, command: Command) -> None:
-    command("multiverse")
-    data.write_text("0.5")
-    card = command("run")
-    assert "guess not settled" in reasons(card, "guessed")
-    assert answers(command("report")) == answers(card)
-
-
 def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Command) -> None:
     command("run")
     data.unlink()
@@ -228,16 +208,6 @@ def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Comma
     card = command("report")
     assert card["claims"][0]["outcome"] == "error"
     assert "35 quick records were left out: they read another 'added'" in " ".join(said_of(card))
-
-
-def test_an_archive_is_of_the_data_of_the_last_run(
-    data: Path, audits: Path, command: Command
-) -> None:
-    first = answers(command("run", "--tier", "paper"))
-    for added in ("0.5", "0"):
-        data.write_text(added)
-        command("run", "--tier", "paper")
-    assert answers(json_data(of_archive(audits, command))) == first
 
 
 # --- along which coordinates ----------------------------------------------------------------------
@@ -296,16 +266,6 @@ def test_exchanged_coordinates_are_refused(
     ) in said
     by_kind("low", "high")
     assert command(name)["claims"][0]["outcome"] == "supported"
-
-
-def test_records_that_are_measured_again_have_todays_coordinates(
-    by_kind: Callable[..., None], command: Command
-) -> None:
-    command("run")
-    by_kind("low", "tall")
-    before = command("run", "--fresh")
-    assert before["claims"][0]["outcome"] == "supported"
-    assert answers(command("report")) == answers(before)
 
 
 def test_alternatives_of_other_coordinates_are_left_out_and_named(

@@ -239,12 +239,23 @@ def marking(file: Path, author: pytest.Pytester, more: str = "") -> Path:
 
 @pytest.mark.parametrize(
     "spelt",
-    ["{}", "={}", "={}/mini.yaml", "={} {}", "={} {}/mini.yaml", "=../{short}", "={} -c x.ini"],
+    [
+        "{}",
+        "={}",
+        "={}/mini.yaml",
+        "={} {}",
+        "={} {}/mini.yaml",
+        "=../{short}",
+        "={} -c x.ini",
+        "=.",
+    ],
 )
 def test_no_conftest_beside_audits_runs_without_consent(
-    author: pytest.Pytester, stranger: Path, spelt: str
+    author: pytest.Pytester, stranger: Path, spelt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = marking(stranger / "conftest.py", author)
+    if spelt == "=.":
+        monkeypatch.chdir(stranger)
     (author.path / "x.ini").write_text("[pytest]\n")
     short = stranger.relative_to(author.path.parent)
     words = spelt.format(stranger, stranger, short=short).split()
@@ -341,16 +352,6 @@ def test_what_pytest_need_not_run_is_passed_over(author: pytest.Pytester, strang
     assert not ran.exists()
     found = author.runpytest_inprocess(*PLUGIN, f"--reproaudit={stranger}", "--doctest-modules")
     assert found.ret == pytest.ExitCode.INTERRUPTED
-    assert not ran.exists()
-
-
-def test_the_working_folder_as_a_folder_of_audits_needs_consent(
-    author: pytest.Pytester, stranger: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = marking(stranger / "conftest.py", author)
-    monkeypatch.chdir(stranger)
-    found = author.runpytest_inprocess(*PLUGIN, "--reproaudit=.")
-    assert found.ret == pytest.ExitCode.USAGE_ERROR
     assert not ran.exists()
 
 

@@ -93,4 +93,5 @@ def test_all_that_trains_nothing_works_without_the_extra(tmp_path: Path, results
     assert done.returncode == 0, done.stderr
     (needs,) = (line for line in lines if "pip install" in line)
     assert needs.startswith("torch is not installed, and running experiments needs it.")
+    assert needs.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert "5 of 5 [pass8]" in " ".join(done.stdout.split())

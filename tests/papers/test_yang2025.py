@@ -17,7 +17,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.cli import run_command
 from reproaudit.errors import TechnicalError
-from reproaudit.lab import DATA_VARIABLE, Array, another_seed, images
+from reproaudit.lab import Array, another_seed, images
 from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, measures, task
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.model import Weights
@@ -456,10 +456,3 @@ def test_the_command_line_reads_them_from_a_data_dir(
     found = images.pictures("mnist", split)
     counts = [int((found.labels == digit).sum()) for digit in (1, 2)]
     assert counts == {"test": [1135, 1032], "train": [6742, 5958]}[split]
-
-
-def test_a_data_dir_must_be_a_folder(tmp_path: Path, cli) -> None:
-    missing = tmp_path / "missing"
-    said = cli("run", "yang2025", "--data-dir", missing, code=2).err
-    assert said.startswith(f"Invalid value for '--data-dir': dir '{missing}' does not exist.")
-    assert DATA_VARIABLE == images.DATA_VARIABLE
