@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from cells import users_cell, users_module, users_run
 from miniatures import write_paper
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
@@ -135,40 +136,15 @@ def test_the_environment_of_now_reaches_the_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process that forks them is older than a variable that is set now."""
-    (tmp_path / "tells.py").write_text(
-        "import os\n"
-        "from dataclasses import dataclass\n"
-        "from reproaudit.lab import Experiment, Measurements\n"
-        "@dataclass(frozen=True)\n"
-        "class Settings:\n"
-        "    size: int\n"
-        "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: Measurements(\n"
-        "    scalars={'x': float(os.environ['HOSTILE_NOW'])}))}\n"
-    )
-    module = Module("tells", tmp_path / "tells.py", importable=False)
+    tells = users_module(tmp_path / "tells.py", "scalars={'x': float(os.environ['HOSTILE_NOW'])}")
     for value in ("1", "2"):
         monkeypatch.setenv("HOSTILE_NOW", value)
-        store = Store(tmp_path / value)
-        run_cells([Cell("tells", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
-        (record,) = store.records("tells", "smoke")
+        record = users_run(tells, Store(tmp_path / value))
         assert record.measurements.scalars == {"x": float(value)}
         assert os.environ.get("OMP_NUM_THREADS") is None or record.environment.threads == 1
 
 
 # --- code that does not come with reproaudit ----------------------------------------------------
-
-INNOCENT = """
-from dataclasses import dataclass
-from reproaudit.lab import Experiment, Measurements
-from {near} import VALUE
-
-@dataclass(frozen=True)
-class Settings:
-    size: int
-
-EXPERIMENTS = {{"e": Experiment(Settings, lambda settings, session: Measurements(
-    scalars={{"x": VALUE}}))}}
-"""
 
 
 @pytest.mark.parametrize("near", ["near", ".near", "deep.near"])
@@ -184,11 +160,8 @@ def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, n
     source.write_text("VALUE = 1.0\n")  # as long as the other, and made to look as old
     os.utime(source, ns=(when.st_atime_ns, when.st_mtime_ns))
     assert b"VALUE" in cached.read_bytes()
-    (folder / "mine.py").write_text(INNOCENT.format(near=near))
-    module = Module("mine", folder / "mine.py", importable=False)
-    store = Store(tmp_path / "runs")
-    run_cells([Cell("mine", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
-    (record,) = store.records("mine", "smoke")
+    module = users_module(folder / "mine.py", "scalars={'x': VALUE}", f"from {near} import VALUE")
+    record = users_run(module, Store(tmp_path / "runs"))
     assert record.measurements.scalars == {"x": 1.0}
 
 
@@ -196,8 +169,8 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
     tmp_path: Path,
 ) -> None:
     (tmp_path / "near.py").write_text("VALUE = 1.0\n")
-    (tmp_path / "mine.py").write_text(INNOCENT.format(near=".near"))
-    module = Module("mine", tmp_path / "mine.py", importable=False)
+    file = tmp_path / "mine.py"
+    module = users_module(file, "scalars={'x': VALUE}", "from .near import VALUE")
     store = Store(tmp_path / "runs")
 
     def change(event: object) -> None:
@@ -205,8 +178,7 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
             (tmp_path / "near.py").write_text(f"VALUE = 2.0\nopen({str(has_run)!r}, 'w').close()\n")
 
     has_run = tmp_path / "has run"
-    wanted = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
-    summary = run_cells(wanted, lambda _paper: module, store, on_event=change)
+    summary = run_cells([users_cell(module)], lambda _paper: module, store, on_event=change)
     assert not has_run.exists()
     assert summary == Summary(failed=1)
     (record,) = store.records("mine", "smoke")

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from cells import cell, locate, same_numbers
-from reproaudit.audit.catalog import Module
-from reproaudit.cell import Cell
+from cells import cell, locate, same_numbers, users_cell, users_module
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellNote, Summary
@@ -212,30 +210,15 @@ def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(copied: Store) ->
 
 # --- --fresh ------------------------------------------------------------------------------------
 
-CHANGING = """
-import os, time
-from dataclasses import dataclass
-from reproaudit.lab import Experiment, Measurements
-
-@dataclass(frozen=True)
-class Settings:
-    steps: int
-
-def measure(settings, session):
-    return Measurements(scalars={"chance": time.time(), "same": 1.0}, arrays={"a": [0, 1]})
-
-EXPERIMENTS = {"e": Experiment(Settings, measure)}
-"""
-
 
 def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Path) -> None:
-    (tmp_path / "mine2020.py").write_text(CHANGING)
-    module = Module("mine2020", tmp_path / "mine2020.py", importable=False)
+    changing = 'scalars={"chance": time.time(), "same": 1.0}, arrays={"a": [0, 1]}'
+    module = users_module(tmp_path / "mine2020.py", changing)
     store, events = Store(tmp_path / "runs"), []
-    cells = [Cell("mine2020", "quick", "e", {"steps": 1}, seed) for seed in (0, 1)]
+    cells = [users_cell(module, seed) for seed in (0, 1)]
     run_cells(cells, lambda _paper: module, store)
     root = store.manifest.root()
-    old = list(store.records("mine2020", "quick"))
+    old = list(store.records("mine2020", "smoke"))
     how: dict[str, Any] = {"fresh": True, "on_event": events.append}
     summary = run_cells(cells, lambda _paper: module, store, **how)
     assert summary == Summary(completed=2)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import InProcess
+from cells import InProcess, users_module, users_run
 from miniatures import ENVIRONMENT, SOURCES, finish, program, write_paper
 from reproaudit.audit.catalog import Module
 from reproaudit.audit.sources import sources_in
@@ -24,24 +24,6 @@ from reproaudit.run.cells import run_cells
 from reproaudit.run.modules import load_experiments
 from reproaudit.store.code import closure_of
 from reproaudit.store.records import Store
-
-PAPER = """
-from dataclasses import dataclass
-import importlib
-import sys
-from reproaudit.lab import Experiment, Measurements
-{early}
-
-@dataclass(frozen=True)
-class Settings:
-    size: int
-
-def measure(settings, session):
-    {late}
-    return Measurements(scalars={{"x": FACTOR}})
-
-EXPERIMENTS = {{"e": Experiment(Settings, measure)}}
-"""
 
 WAYS = pytest.mark.parametrize(
     ("early", "late"),
@@ -65,9 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def paper(folder: Path, early: str = "from helper import FACTOR", late: str = "pass") -> Module:
-    file = folder / "mine.py"
-    file.write_text(PAPER.format(early=early, late=late))
-    return Module("mine", file, importable=False)
+    return users_module(folder / "mine.py", "scalars={'x': FACTOR}", early, late)
 
 
 def elsewhere(folder: Path, factor: float = 0.5) -> Path:
@@ -79,11 +59,7 @@ def elsewhere(folder: Path, factor: float = 0.5) -> Path:
 
 
 def measured(module: Module, folder: Path) -> Record:
-    store = Store(folder.parent / "runs")
-    cells = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
-    run_cells(cells, lambda _paper: module, store, executor=InProcess())
-    (record,) = store.records("mine", "smoke")
-    return record
+    return users_run(module, Store(folder.parent / "runs"), executor=InProcess())
 
 
 # --- links ----------------------------------------------------------------------------------------
