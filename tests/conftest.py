@@ -1,7 +1,5 @@
 """Options and layers of the test suite, runs without workers, and the browser."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,9 +1,6 @@
 """Audits and modules are found in pairs, shipped ones and those of a user's own folder."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
 
 
-def test_every_shipped_audit_has_its_module() -> None:
+def test_every_shipped_audit_has_its_module():
     entries = Catalog().entries
     assert list(entries) == sorted(entries)
     assert set(entries) == {file.stem for file in audits_in(shipped_audits())}
@@ -23,7 +20,7 @@ def test_every_shipped_audit_has_its_module() -> None:
         assert entry.module.file.exists()
 
 
-def test_a_users_folder(tmp_path: Path) -> None:
+def test_a_users_folder(tmp_path):
     folder = write_paper(tmp_path / "mine")
     (folder / "shared_parts.py").touch()  # which any module may import
     catalog = Catalog(folder)
@@ -33,7 +30,7 @@ def test_a_users_folder(tmp_path: Path) -> None:
     assert Catalog(write_paper(tmp_path, slug))[slug].audit_file == tmp_path / f"{slug}.yaml"
 
 
-def test_an_audit_that_stands_alone_is_judged_and_not_run(tmp_path: Path, cli) -> None:
+def test_an_audit_that_stands_alone_is_judged_and_not_run(tmp_path, cli):
     folder = write_paper(tmp_path / "mine")
     (folder / "mini.py").unlink()
     entry = Catalog(folder)["mini"]
@@ -47,9 +44,7 @@ def test_an_audit_that_stands_alone_is_judged_and_not_run(tmp_path: Path, cli) -
     assert "no records of mini" in cli("report", "mini", *store, code=2).err
 
 
-def test_a_users_folder_is_named_by_a_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_users_folder_is_named_by_a_variable(tmp_path, monkeypatch):
     write_paper(tmp_path / "one", "one")
     write_paper(tmp_path / "two", "two")
     monkeypatch.chdir(tmp_path / "one")
@@ -61,7 +56,7 @@ def test_a_users_folder_is_named_by_a_variable(
         _ = Catalog().entries
 
 
-def test_check_takes_slugs_files_and_folders(tmp_path: Path, cli) -> None:
+def test_check_takes_slugs_files_and_folders(tmp_path, cli):
     folder = write_paper(tmp_path / "mine")
     for named in (["mini", "--audits", str(folder)], [str(folder)], [str(folder / "mini.yaml")]):
         assert cli("check", *named).out.count("1 audit:") == 1
@@ -71,7 +66,7 @@ def test_check_takes_slugs_files_and_folders(tmp_path: Path, cli) -> None:
     assert "Did you mean 'mini'? Papers of your own: --audits DIR." in printed.err
 
 
-def test_an_audit_of_the_documentation_alone(tmp_path: Path, cli) -> None:
+def test_an_audit_of_the_documentation_alone(tmp_path, cli):
     """No settings, experiments or claims: still checked, listed and reported."""
     text = (shipped_audits() / "wang2024.yaml").read_text(encoding="utf-8")
     documentation = text.split("\naxes:")[0]

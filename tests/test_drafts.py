@@ -1,10 +1,7 @@
 """A draft of claims or of results, filled in, is an audit by which `judge` answers."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -58,7 +55,7 @@ def outcomes_of(audit: Path, results: Path, cli: Any) -> dict[str, str]:
 # --- claims ---------------------------------------------------------------------------------------
 
 
-def test_claims_are_drafted_in_the_order_of_their_file(tmp_path: Path, cli) -> None:
+def test_claims_are_drafted_in_the_order_of_their_file(tmp_path, cli):
     claims = tmp_path / "claims.txt"
     claims.write_text(CLAIMS)
     file, data, _ = drafted(cli, tmp_path, "--claims", claims)
@@ -82,7 +79,7 @@ def test_claims_are_drafted_in_the_order_of_their_file(tmp_path: Path, cli) -> N
         {"one": {"statement": "One is more than two."}},
     ],
 )
-def test_claims_in_json(tmp_path: Path, cli, claims: object) -> None:
+def test_claims_in_json(tmp_path, cli, claims):
     file = tmp_path / "claims.json"
     file.write_text(json.dumps(claims))
     (claim,) = read_claims(file)
@@ -92,7 +89,7 @@ def test_claims_in_json(tmp_path: Path, cli, claims: object) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, MOST_CLAIMS])
-def test_a_draft_has_at_most_fifty_lines(tmp_path: Path, cli, count: int) -> None:
+def test_a_draft_has_at_most_fifty_lines(tmp_path, cli, count):
     claims = tmp_path / "claims.txt"
     claims.write_text("The loss is small.\n" * count)
     file, data, _ = drafted(cli, tmp_path, "--claims", claims)
@@ -115,7 +112,7 @@ def test_a_draft_has_at_most_fifty_lines(tmp_path: Path, cli, count: int) -> Non
         ("x\x1b", "U+001B"),
     ],
 )
-def test_what_is_no_list_of_claims(tmp_path: Path, text: str, says: str, cli) -> None:
+def test_what_is_no_list_of_claims(tmp_path, text, says, cli):
     file = tmp_path / "claims"
     file.write_text(text)
     error = cli("new", "p", "--claims", file, "--out", tmp_path / "mine", code=2).err
@@ -127,7 +124,7 @@ def test_what_is_no_list_of_claims(tmp_path: Path, text: str, says: str, cli) ->
 # --- results --------------------------------------------------------------------------------------
 
 
-def test_every_claim_of_a_draft_has_another_name() -> None:
+def test_every_claim_of_a_draft_has_another_name():
     named = [StatedClaim(text) for text in ("\u00a1", "1", "claim 1", "2", "a", "a", "a 6")]
     draft = draft_claims("p", Card(), TODAY, named, Results())
     assert "RA006" not in {fault.rule for fault in read_audit("p.yaml", draft)[1]}
@@ -170,9 +167,7 @@ def files(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("written", [nested, lists, table, files])
-def test_results_are_judged_by_their_own_draft(
-    tmp_path: Path, written: Callable[[Path], Path], cli
-) -> None:
+def test_results_are_judged_by_their_own_draft(tmp_path, written, cli):
     results = written(tmp_path)
     audit, data, said = drafted(cli, tmp_path, "--from", results)
     assert data["method"] == "maxrl"
@@ -184,7 +179,7 @@ def test_results_are_judged_by_their_own_draft(
     assert by_arm == {"reinforce": "supported", "checkpoint": "undecided"}
 
 
-def test_claims_find_their_measurement_and_arm_in_results(tmp_path: Path, cli) -> None:
+def test_claims_find_their_measurement_and_arm_in_results(tmp_path, cli):
     claims = tmp_path / "claims.txt"
     claims.write_text(CLAIMS)
     results = nested(tmp_path)
@@ -196,7 +191,7 @@ def test_claims_find_their_measurement_and_arm_in_results(tmp_path: Path, cli) -
     assert [*outcomes.values()][:2] == ["supported", "undecided"]
 
 
-def test_one_arm_alone_is_held_against_numbers(tmp_path: Path, cli) -> None:
+def test_one_arm_alone_is_held_against_numbers(tmp_path, cli):
     results = tmp_path / "runs.json"
     results.write_text(json.dumps([{"seed": n, "final": {"acc": 0.9 + n / 100}} for n in range(5)]))
     audit, data, _ = drafted(cli, tmp_path, "--from", results, slug="x2031")
@@ -208,14 +203,14 @@ def test_one_arm_alone_is_held_against_numbers(tmp_path: Path, cli) -> None:
     assert len(outcomes_of(audit, results, cli)) == 1
 
 
-def test_what_judge_will_ask_is_said_at_once(tmp_path: Path, cli) -> None:
+def test_what_judge_will_ask_is_said_at_once(tmp_path, cli):
     results = tmp_path / "runs.json"
     results.write_text(json.dumps({"accuracy": [0.8, 0.81, 0.82]}))
     _, _, said = drafted(cli, tmp_path, "--from", results, slug="x2031")
     assert re.search(r"judge asks before it reads them: .*found no seed", said)
 
 
-def test_results_without_a_number(tmp_path: Path, cli) -> None:
+def test_results_without_a_number(tmp_path, cli):
     results = tmp_path / "runs.csv"
     results.write_text("name,note\na,b\n")
     command = ["new", "p", "--from", str(results), "--out", str(tmp_path / "mine")]
@@ -223,9 +218,7 @@ def test_results_without_a_number(tmp_path: Path, cli) -> None:
     assert not (tmp_path / "mine").exists()
 
 
-def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
-    tmp_path: Path, cli
-) -> None:
+def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(tmp_path, cli):
     results = tmp_path / "table.csv"
     rows = [
         f"m{arm},{seed},{0.5 + arm / 20 + seed / 99:.4f},{arm - seed / 99:.4f},{seed}"

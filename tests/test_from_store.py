@@ -1,7 +1,5 @@
 """From a store to a scorecard: which records are judged, and by what history."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -87,7 +85,7 @@ def edit_module(audits: Path) -> None:
 # --- which records --------------------------------------------------------------------------------
 
 
-def test_the_pages_of_a_run_are_those_of_its_report(tmp_path: Path, command: Command) -> None:
+def test_the_pages_of_a_run_are_those_of_its_report(tmp_path, command):
     """Byte by byte."""
     tier = "paper"
     assert command("multiverse", "--tier", tier)
@@ -98,9 +96,7 @@ def test_the_pages_of_a_run_are_those_of_its_report(tmp_path: Path, command: Com
     assert {name: (folder / name).read_bytes() for name in pages} == pages
 
 
-def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
-    audits: Path, command: Command
-) -> None:
+def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(audits, command):
     command("multiverse")
     edit_module(audits)
     card = command("run")
@@ -110,9 +106,7 @@ def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
     assert outcome(command("run"), "guessed") == "depends"
 
 
-def test_a_report_judges_todays_records_else_those_with_most_cells(
-    audits: Path, command: Command
-) -> None:
+def test_a_report_judges_todays_records_else_those_with_most_cells(audits, command):
     first = command("run")
     assert judged(audits).made.of_today
     before = (audits / "mini.py").read_text()
@@ -132,9 +126,7 @@ def test_a_report_judges_todays_records_else_those_with_most_cells(
     assert answers(json_data(judged(audits))) == answers(first)
 
 
-def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_a_damaged_record_of_an_alternative_is_left_out_and_said(tmp_path, audits, command):
     command("multiverse")
     file = next((tmp_path / "runs" / "mini" / "multiverse-quick").rglob("*.json"))
     file.write_text("{")
@@ -142,7 +134,7 @@ def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
     assert card["made"]["damaged"] == 1
 
 
-def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Command) -> None:
+def test_an_archive_is_judged_whole_whatever_its_seeds(audits, command):
     """A changed rule draws other seeds; who shipped the records drew theirs."""
     before = command("run", "--tier", "paper")
     claims = [claim("mini", "supported", main=True, headline=[aligns(0.2)])]
@@ -155,7 +147,7 @@ def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Co
     assert of_store.claims[0].base.n == 0, "the plan names other seeds"
 
 
-def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits: Path, command: Command) -> None:
+def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits, command):
     command("multiverse", "--tier", "quick")
     command("run", "--tier", "paper")
     card = of_archive(audits, command)
@@ -184,9 +176,7 @@ def answers(card: dict[str, Any]) -> list[Any]:
     return [[one["id"], one["outcome"], one["base"], one["alternatives"]] for one in card["claims"]]
 
 
-def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
-    data: Path, command: Command
-) -> None:
+def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(data, command):
     tier = "paper"
     first = answers(command("multiverse", "--tier", tier) and command("run", "--tier", tier))
     data.write_text("0.5")
@@ -201,7 +191,7 @@ def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
     assert "they read another 'added'" in " ".join(said_of(card))
 
 
-def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Command) -> None:
+def test_data_that_are_gone_fail_a_run_and_its_report(data, command):
     command("run")
     data.unlink()
     assert command("run", code=3)["claims"][0]["outcome"] == "error"
@@ -249,13 +239,7 @@ def refused(audits: Path, cli: Any, name: str, *options: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["report", "run"])
-def test_exchanged_coordinates_are_refused(
-    audits: Path,
-    by_kind: Callable[..., None],
-    command: Command,
-    cli,
-    name: str,
-) -> None:
+def test_exchanged_coordinates_are_refused(audits, by_kind, command, cli, name):
     assert command("run")["claims"][0]["outcome"] == "supported"
     by_kind("high", "low")
     said = " ".join(refused(audits, cli, name).split())
@@ -268,12 +252,7 @@ def test_exchanged_coordinates_are_refused(
     assert command(name)["claims"][0]["outcome"] == "supported"
 
 
-def test_alternatives_of_other_coordinates_are_left_out_and_named(
-    audits: Path,
-    by_kind: Callable[..., None],
-    command: Command,
-    cli,
-) -> None:
+def test_alternatives_of_other_coordinates_are_left_out_and_named(audits, by_kind, command, cli):
     command("multiverse")
     by_kind("low", "tall")
     ran = command("run", "--fresh")
@@ -288,8 +267,8 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
 
 
 def test_the_same_coordinates_written_otherwise_and_a_new_measurement_change_nothing(
-    audits: Path, by_kind: Callable[..., None], command: Command
-) -> None:
+    audits, by_kind, command
+):
     by_kind()
     before = answers(command("run"))
     more = {"kind": "scalar", "unit": "1", "meaning": "More."}
@@ -302,7 +281,7 @@ def test_the_same_coordinates_written_otherwise_and_a_new_measurement_change_not
 
 
 @pytest.mark.parametrize("slug", ["ahn2023", "chen2024", "wang2024", "yang2025"])
-def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) -> None:
+def test_the_coordinates_of_shipped_records_are_kept(slug, tmp_path):
     """Beside the archive, since those who made it kept none in the records."""
     store = unpack_records(ROOT / "reports" / "paper" / slug / FILE_NAME, tmp_path)
     kept = read_axes(axes_file(store.root, slug))
@@ -319,9 +298,7 @@ def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) 
 # --- by what history ------------------------------------------------------------------------------
 
 
-def test_a_bound_that_changed_after_results_costs_certainty(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_a_bound_that_changed_after_results_costs_certainty(tmp_path, audits, command):
     assert "rule" not in reasons(command("run", "--tier", "paper"), "supported")
     ours = {**aligns(0.2), "from": "ours", "why": "near enough"}
     claims = [claim("mini", "supported", main=True, headline=[ours])]
@@ -337,9 +314,7 @@ def test_a_bound_that_changed_after_results_costs_certainty(
     assert (answers["mini.contradicted"]["yes"], answers["mini.contradicted"]["n"]) == (0, 6)
 
 
-def test_an_audit_that_was_not_committed_costs_certainty(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_an_audit_that_was_not_committed_costs_certainty(tmp_path, audits, command):
     git(audits, "init", "-q")
     git(audits, "commit", "-q", "--allow-empty", "-m", "none")
     assert "rule" in reasons(command("run", "--tier", "paper"), "supported")

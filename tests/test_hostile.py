@@ -1,14 +1,11 @@
 """Whatever an experiment does is one failed cell: the others go on, and the run ends in order."""
 
-from __future__ import annotations
-
 import io
 import os
 import py_compile
 import signal
 import subprocess
 import sys
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +52,7 @@ WHY = {
     "unbuilt": "AttributeError",
     "unsendable": "TypeError",
 }
-LIMITS = {
-    "eats": Limits(memory=700_000_000),
-    "eats_elsewhere": Limits(memory=700_000_000),
-}
+LIMITS = {"eats": Limits(memory=700_000_000), "eats_elsewhere": Limits(memory=700_000_000)}
 FINE = ("good", "scatters")
 DIVERGED = ("all_nan", "huge")
 
@@ -79,9 +73,7 @@ def run(store: Store, *cells: Cell, **how: Any) -> tuple[Summary, dict[tuple[str
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_every_misdeed_is_one_failed_cell(
-    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_misdeed_is_one_failed_cell(tmp_path, jobs, capfd):
     store, folder = Store(tmp_path / "runs"), Path.cwd()
     names = (*WHY, *FINE, *DIVERGED)
     cells = [cell(name) for name in names if name not in LIMITS]
@@ -110,7 +102,7 @@ def test_every_misdeed_is_one_failed_cell(
     assert again == Summary(present=1, failed=1)
 
 
-def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
+def test_a_worker_lives_on_from_job_to_job(tmp_path, workers):
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
     assert [worker.exitcode for worker in workers] == [0], "without a job, it ends by itself"
@@ -118,9 +110,7 @@ def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BasePro
     assert len(workers) == 3  # one; another, and its heir that dies too
 
 
-def test_a_worker_that_is_deaf_to_its_end_is_killed(
-    tmp_path: Path, workers: list[BaseProcess], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_deaf_to_its_end_is_killed(tmp_path, workers, monkeypatch):
     monkeypatch.setattr(executors, "STOP_SECONDS", 0.1)
 
     def interrupt(event: Event) -> None:
@@ -132,9 +122,7 @@ def test_a_worker_that_is_deaf_to_its_end_is_killed(
     assert [worker.exitcode for worker in workers] == [-signal.SIGKILL]
 
 
-def test_the_environment_of_now_reaches_the_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_of_now_reaches_the_workers(tmp_path, monkeypatch):
     """The process that forks them is older than a variable that is set now."""
     tells = users_module(tmp_path / "tells.py", "scalars={'x': float(os.environ['HOSTILE_NOW'])}")
     for value in ("1", "2"):
@@ -148,7 +136,7 @@ def test_the_environment_of_now_reaches_the_workers(
 
 
 @pytest.mark.parametrize("near", ["near", ".near", "deep.near"])
-def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, near: str) -> None:
+def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path, near):
     folder = tmp_path / "audits"
     place = folder / "deep" if near.startswith("deep") else folder
     place.mkdir(parents=True)
@@ -165,9 +153,7 @@ def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, n
     assert record.measurements.scalars == {"x": 1.0}
 
 
-def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_hash(
-    tmp_path: Path,
-) -> None:
+def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_hash(tmp_path):
     (tmp_path / "near.py").write_text("VALUE = 1.0\n")
     file = tmp_path / "mine.py"
     module = users_module(file, "scalars={'x': VALUE}", "from .near import VALUE")
@@ -185,9 +171,7 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
     assert "the code was changed while the run went on" in str(record.error)
 
 
-def test_foreign_code_is_announced_and_needs_consent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
-) -> None:
+def test_foreign_code_is_announced_and_needs_consent(tmp_path, monkeypatch, cli):
     audits = write_paper(tmp_path / "audits")
     command = ["run", "mini", "--tier", "smoke", "--audits", str(audits)]
     command += ["--store", str(tmp_path / "runs")]
@@ -215,7 +199,7 @@ def _said_by(code: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
+def test_what_a_killed_worker_leaves_is_removed_without_a_word():
     code = (
         "from multiprocessing import resource_tracker as tracker\n"
         "from reproaudit.run.executors import local\n"
@@ -225,7 +209,7 @@ def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
     assert _said_by(code) == (0, "")
 
 
-def test_a_request_to_end_is_heard_from_the_start() -> None:
+def test_a_request_to_end_is_heard_from_the_start():
     code = (
         "import os, signal\n"
         "from reproaudit import cli\n"

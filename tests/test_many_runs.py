@@ -1,11 +1,8 @@
 """Several runs share the cells of a plan: shards, arrays, runs that leave, and a budget."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,9 +39,7 @@ def run(store: Store, *wanted: Any, **how: Any) -> tuple[Summary, int]:
 # --- measuring anew -----------------------------------------------------------------------------
 
 
-def test_jobs_of_an_array_measure_each_cell_anew_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_of_an_array_measure_each_cell_anew_once(tmp_path, monkeypatch):
     store = Store(tmp_path)
     wanted = [cell(seed=0), cell(seed=1)]
     run(store, *wanted)
@@ -54,9 +49,7 @@ def test_jobs_of_an_array_measure_each_cell_anew_once(
     assert run(store, *wanted, fresh=True)[1] == 2
 
 
-def test_a_cell_that_fails_in_an_array_is_tried_twice_by_all_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_fails_in_an_array_is_tried_twice_by_all_of_it(tmp_path, monkeypatch):
     store = Store(tmp_path)
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
     assert [run(store, cell("broken"), fresh=True)[1] for _ in range(2)] == [2, 0]
@@ -64,9 +57,7 @@ def test_a_cell_that_fails_in_an_array_is_tried_twice_by_all_of_it(
     assert run(store, cell("broken"), fresh=True)[1] == 2
 
 
-def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(
-    tmp_path: Path,
-) -> None:
+def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(tmp_path):
     store = Store(tmp_path)
     wanted = [cell(seed=0), cell(seed=1)]
     run(store, *wanted)
@@ -79,8 +70,8 @@ def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(
 
 
 def test_what_an_array_left_unfinished_goes_on_in_it_and_begins_anew_in_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("reproaudit.lab.training.CHECKPOINT_SECONDS", 0.0)
     store = Store(tmp_path)
     firsts: list[int] = []
@@ -110,7 +101,7 @@ def test_what_an_array_left_unfinished_goes_on_in_it_and_begins_anew_in_another(
 # --- leaving ------------------------------------------------------------------------------------
 
 
-def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path: Path) -> None:
+def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path):
     store = Store(tmp_path)
     (tmp_path / "toy2020").mkdir(exist_ok=True)
     inner: list[Summary] = []
@@ -145,9 +136,7 @@ def may_be_alone() -> bool:
         pytest.param(4, ALONE, 10, marks=pytest.mark.slow),
     ],
 )
-def test_runs_on_one_store_compute_each_cell_once_and_lose_nothing(
-    tmp_path: Path, runs: int, before: Sequence[str], rounds: int
-) -> None:
+def test_runs_on_one_store_compute_each_cell_once_and_lose_nothing(tmp_path, runs, before, rounds):
     """Also in containers, which share a store and have equal process numbers."""
     if before and not may_be_alone():
         pytest.skip("needs unshare, and the right to use it")
@@ -188,7 +177,7 @@ def mini(tmp_path: Path, audits: Path, cli: Any) -> Any:
     return run_mini
 
 
-def test_shards_merged_are_what_one_run_is(tmp_path: Path, mini, cli) -> None:
+def test_shards_merged_are_what_one_run_is(tmp_path, mini, cli):
     shards = [tmp_path / f"shard {number}" for number in (1, 2)]
     for number, shard in enumerate(shards, start=1):
         said = mini("--shard", f"{number}/2", store=shard)
@@ -207,7 +196,7 @@ def test_shards_merged_are_what_one_run_is(tmp_path: Path, mini, cli) -> None:
     assert measured[0] == measured[1]
 
 
-def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path: Path, cli) -> None:
+def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path, cli):
     here, other, damaged = (Store(tmp_path / name) for name in ("here", "other", "damaged"))
     for store in (here, other, damaged):
         run(store, cell())
@@ -228,16 +217,12 @@ def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path: 
     assert path.read_bytes() == before
 
 
-def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(
-    mini,
-) -> None:
+def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(mini):
     assert "cells are left for other runs" in mini("--budget", "0s").err
     assert "mini" in mini("--budget", "1h").out
 
 
-def test_status_shows_what_is_done_runs_where_and_failed(
-    tmp_path: Path, mini, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_shows_what_is_done_runs_where_and_failed(tmp_path, mini, monkeypatch):
     def before() -> Any:
         return mini("--status", "--json").data[0]
 
@@ -264,9 +249,7 @@ def test_status_shows_what_is_done_runs_where_and_failed(
     assert counts in mini("--status").out
 
 
-def test_all_may_mean_one_folder_whatever_path_leads_there(
-    tmp_path: Path, audits: Path, cli
-) -> None:
+def test_all_may_mean_one_folder_whatever_path_leads_there(tmp_path, audits, cli):
     ask = ("run", "--all", "--no-shipped", "--status", "--json", "--store", tmp_path / "runs")
     (tmp_path / "link").symlink_to(audits)
     for folder in (audits, audits / ".." / audits.name, tmp_path / "link"):
@@ -274,9 +257,7 @@ def test_all_may_mean_one_folder_whatever_path_leads_there(
 
 
 @pytest.mark.process
-def test_the_command_hands_cells_to_workers_of_dask(
-    tmp_path: Path,
-) -> None:
+def test_the_command_hands_cells_to_workers_of_dask(tmp_path):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     audits = write_paper(tmp_path / "audits")
     store = tmp_path / "runs"
@@ -298,8 +279,6 @@ def test_the_command_hands_cells_to_workers_of_dask(
         (("--executor", "slurm"), "Run this where sbatch is."),
     ],
 )
-def test_a_mistake_is_one_line(
-    mini, words: tuple[str, ...], text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_is_one_line(mini, words, text, monkeypatch):
     monkeypatch.setenv("PATH", os.devnull)
     assert text in mini(*words, code=2).err

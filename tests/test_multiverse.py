@@ -1,7 +1,5 @@
 """The command that runs the alternatives of what a paper leaves open."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ def alternatives(cli: Any, command: str, *more: str) -> list[tuple[float, str]]:
     ]
 
 
-def test_the_command_runs_what_is_missing(tmp_path: Path, known: list[str], cli) -> None:
+def test_the_command_runs_what_is_missing(tmp_path, known, cli):
     assert "35 cells" in cli("run", *known).err
     said = cli("multiverse", *known, "--verbose")
     assert "45 cells, 35 have records already" in said.err
@@ -42,6 +40,6 @@ def test_the_command_runs_what_is_missing(tmp_path: Path, known: list[str], cli)
         assert alternatives(cli, command, *known) == [(0.04, "yes"), (0.3, "no")]
 
 
-def test_a_budget_starts_nothing_more(known: list[str], cli) -> None:
+def test_a_budget_starts_nothing_more(known, cli):
     cli("run", *known)
     assert alternatives(cli, "multiverse", *known, "--budget", "0s") == []

@@ -1,7 +1,5 @@
 """The faults of a review file, by itself and held against its audit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -21,13 +19,13 @@ def faults(folder: Path, text: str) -> list[tuple[str, int]]:
     return [(review.rule, review.place.line) for review in read_reviews(file, AUDIT)[1]]
 
 
-def test_the_toys_reviews_have_no_fault() -> None:
+def test_the_toys_reviews_have_no_fault():
     file = TOY.with_suffix("").with_suffix(".review.yaml")
     assert read_reviews(file, AUDIT)[1] == []
     assert len(load_reviews(file).variables) == 2
 
 
-def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
+def test_without_a_file_nobody_has_reviewed(tmp_path):
     assert load_reviews(tmp_path / "toy.review.yaml").variables == {}
     assert read_reviews(tmp_path / "toy.review.yaml", AUDIT)[1] == []
 
@@ -49,13 +47,13 @@ def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
         ("opinions: []", "RA050"),
     ],
 )  # fmt: skip
-def test_a_fault_has_its_rule_and_place(tmp_path: Path, text: str, rule: str) -> None:
+def test_a_fault_has_its_rule_and_place(tmp_path, text, rule):
     ((found, line),) = faults(tmp_path, text)
     assert found == rule
     assert line >= 2
 
 
-def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(tmp_path: Path, cli) -> None:
+def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(tmp_path, cli):
     (tmp_path / "toy.yaml").write_text(TOY.read_text())
     faults(tmp_path, f"disputes:\n- {{arm: solvd, reviewer: R1, reason: So., {DAY}}}")
     for name in ("toy.yaml", "toy.review.yaml"):
@@ -68,7 +66,7 @@ def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(tmp_path: P
     assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"
 
 
-def test_sign_offs(tmp_path: Path) -> None:
+def test_sign_offs(tmp_path):
     signed = f"reviewer: R1, version: {version_of(AUDIT)}, {DAY}"
     assert faults(tmp_path, f"sign_offs:\n- {{{signed}}}") == []
     stale = signed.replace(version_of(AUDIT), "a" * 32)

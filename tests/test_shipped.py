@@ -1,7 +1,5 @@
 """Records that travel with a report: packed, unpacked, judged again, and refused when damaged."""
 
-from __future__ import annotations
-
 import io
 import json
 import lzma
@@ -44,7 +42,7 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Path) -> None:
+def test_unpacked_records_are_those_that_were_packed(store, tmp_path):
     file = tmp_path / FILE_NAME
     file.write_bytes(pack_records(store, *QUICK))
     found = unpack_records(file, tmp_path / "cache")
@@ -58,7 +56,7 @@ def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Pat
     assert pack_records(found, *QUICK) == file.read_bytes(), "the same records, the same bytes"
 
 
-def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Path) -> None:
+def test_a_damaged_record_is_neither_packed_nor_read(store, tmp_path):
     file = tmp_path / FILE_NAME
     data = bytearray(lzma.decompress(pack_records(store, *QUICK)))
     data[data.rindex(b'"loss"') + 1] ^= 1
@@ -73,9 +71,7 @@ def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Pat
         pack_records(store, "toy2020", ["paper"])
 
 
-def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(
-    store: Store, tmp_path: Path
-) -> None:
+def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(store, tmp_path):
     file, beside = tmp_path / FILE_NAME, axes_file(tmp_path, "toy2020")
     file.write_bytes(pack_records(store, *QUICK))
     beside.write_text('{"descent": {"sizes": [{"name": "size", "size": 1}]}}')
@@ -90,7 +86,7 @@ def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(
         read_axes(beside)
 
 
-def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_cut_file_leaves_nothing(store, tmp_path):
     file, whole = tmp_path / FILE_NAME, pack_records(store, *QUICK)
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:length])
@@ -141,7 +137,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_archives_are_refused(name: str, tmp_path: Path) -> None:
+def test_hostile_archives_are_refused(name, tmp_path):
     make, says = HOSTILE[name]
     file = tmp_path / FILE_NAME
     file.write_bytes(make())
@@ -156,7 +152,7 @@ def test_hostile_archives_are_refused(name: str, tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.integers(0, 4 * 512), st.integers(0, 255)), min_size=1, max_size=3))
 @example([(124, 255)])  # a size below zero
 @example([(124, 255), (156, 1)])
-def test_a_damaged_archive_is_refused_or_read(bytes_hit: list[tuple[int, int]]) -> None:
+def test_a_damaged_archive_is_refused_or_read(bytes_hit):
     whole = bytearray(lzma.decompress(_archive(_member("long/" * 9 + "é" * 90, 700), _member("b"))))
     for at, value in bytes_hit:
         whole[at] = value
@@ -169,9 +165,7 @@ def test_a_damaged_archive_is_refused_or_read(bytes_hit: list[tuple[int, int]]) 
         unpack_records(file, Path(folder, "cache"))
 
 
-def test_a_report_is_judged_again_from_the_records_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
-) -> None:
+def test_a_report_is_judged_again_from_the_records_beside_it(tmp_path, monkeypatch, cli):
     """A claim that hangs on a guess would lose its condition with a record that the file lacks."""
     monkeypatch.chdir(tmp_path)
     write_paper(Path("audits"))
@@ -219,7 +213,7 @@ def _without(packed: bytes, ending: str) -> bytes:
     return lzma.compress(whole.getvalue())
 
 
-def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) -> None:
+def test_records_without_their_list_are_refused(store, tmp_path):
     """Digests alone prove nothing: whoever edits a record can compute its digest again."""
     file = tmp_path / FILE_NAME
     file.write_bytes(_without(pack_records(store, *QUICK), "manifest.log"))
@@ -227,7 +221,7 @@ def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) ->
         unpack_records(file, tmp_path / "cache")
 
 
-def test_the_table_of_papers_is_that_of_the_committed_reports() -> None:
+def test_the_table_of_papers_is_that_of_the_committed_reports():
     text = README.read_text(encoding="utf-8")
     assert with_table(text) == text, "README is older than reports/paper; run `make readme`"
     text = DISPUTES.read_text(encoding="utf-8")

@@ -1,12 +1,9 @@
 """The skill: an agent that follows its page ends with a rule that stood, an answer and a page."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from miniatures import git
@@ -21,7 +18,7 @@ def shown(language: str) -> str:
     return str(block)
 
 
-def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page() -> None:
+def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page():
     text = PAGE.read_text("utf-8")
     _, front, _ = text.split("---\n", 2)
     head = yaml.safe_load(front)
@@ -31,18 +28,16 @@ def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page() -> None:
     assert len(text.splitlines()) <= 90
 
 
-def test_the_command_prints_the_page(cli) -> None:
+def test_the_command_prints_the_page(cli):
     assert cli("skill").out == PAGE.read_text("utf-8")
 
 
-def test_every_command_of_the_page_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_the_page_is_one(capsys):
     for command in set(re.findall(r"`reproaudit ([a-z]+)", PAGE.read_text("utf-8"))):
         assert run_command([command, "--help"]) == 0, command
 
 
-def test_the_page_followed_word_for_word_ends_with_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
-) -> None:
+def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypatch, cli):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
     Path("doe2026.yaml").write_text(shown("yaml"), encoding="utf-8")

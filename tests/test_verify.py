@@ -1,7 +1,5 @@
 """`reproaudit verify` finds whatever is wrong in a store; `prune` removes what is left over."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -50,7 +48,7 @@ def files(folder: Path) -> list[Path]:
     return sorted((folder / "runs").rglob("*.json"))
 
 
-def test_a_sound_store(folder: Path, verify, cli) -> None:
+def test_a_sound_store(folder, verify, cli):
     told = verify("mini")
     assert (told["faults"], told["records"]) == ([], len(files(folder)))
     assert told["root"] == Store(folder / "runs").manifest.root()
@@ -59,9 +57,7 @@ def test_a_sound_store(folder: Path, verify, cli) -> None:
 
 
 @pytest.mark.parametrize("command", ["verify", "prune"])
-def test_a_store_that_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli, command: str
-) -> None:
+def test_a_store_that_is_not_there(tmp_path, monkeypatch, cli, command):
     monkeypatch.chdir(tmp_path)
     assert re.search(r"--store.*none", cli(command, "--store", "none", code=2).err)
     assert cli(command).out.startswith("0 ")
@@ -69,7 +65,7 @@ def test_a_store_that_is_not_there(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_kind_of_fault_is_found_and_mended(folder: Path, verify) -> None:
+def test_every_kind_of_fault_is_found_and_mended(folder, verify):
     damaged, gone, *_ = files(folder)
     damaged.write_bytes(damaged.read_bytes().replace(b"0.", b"1.", 1))
     gone.unlink()
@@ -91,9 +87,7 @@ def test_every_kind_of_fault_is_found_and_mended(folder: Path, verify) -> None:
 
 
 @pytest.mark.parametrize("kept", ["nothing", "all but one line"])
-def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(
-    folder: Path, verify, kept: str
-) -> None:
+def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(folder, verify, kept):
     log = folder / "runs" / "manifest.log"
     first, _, *rest = log.read_bytes().splitlines(keepends=True)
     left = b"".join([first, *rest])
@@ -109,7 +103,7 @@ def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(
         assert log.with_name("manifest.log.bad").read_bytes() == left
 
 
-def test_a_sample_is_measured_again(folder: Path, verify) -> None:
+def test_a_sample_is_measured_again(folder, verify):
     told = verify("--recompute", "2")
     assert (len(told["recomputed"]), told["faults"]) == (2, [])
     assert verify("--recompute", "2") == told
@@ -126,7 +120,7 @@ def test_a_sample_is_measured_again(folder: Path, verify) -> None:
     assert told["recomputed"] == [], "records of other code are not measured again"
 
 
-def test_pruning_removes_left_overs_alone(folder: Path, cli) -> None:
+def test_pruning_removes_left_overs_alone(folder, cli):
     store = Store(folder / "runs")
     record_file = files(folder)[0]
     record = store.read(record_file)

@@ -1,7 +1,5 @@
 """What a worker prints passes through the run, and what it starts does not outlive it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -40,9 +38,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.process), 2])
-def test_all_that_an_experiment_prints_is_told_and_no_more(
-    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_all_that_an_experiment_prints_is_told_and_no_more(tmp_path, jobs, capfd):
     summary, found = printed_by(tmp_path, "shouts", "floods", "good", "scatters", jobs=jobs)
     assert summary == Summary(completed=4)
     assert found.pop("shouts") == "\x1b[2J\x07evil \u202e\nhalf a line"
@@ -55,7 +51,7 @@ def test_all_that_an_experiment_prints_is_told_and_no_more(
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> None:
+def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path):
     _, found = run(Store(tmp_path), cell("segfaults"), cell("begets_and_leaves"))
     words = found["segfaults", 0].traceback
     assert words is not None
@@ -65,7 +61,7 @@ def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> Non
 
 
 @pytest.mark.process
-def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path: Path) -> None:
+def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path):
     """An installed package, too, may lie where Python looks first."""
     copy = tmp_path / "reproaudit"
     shutil.copytree(Path(reproaudit.__file__).parent, copy)
@@ -96,7 +92,7 @@ EXPERIMENTS"""
 
 @pytest.mark.process
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
-def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path: Path, jobs: str) -> None:
+def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path, jobs):
     """As `reproaudit run | cat` does, which waits until nobody has the pipe any more."""
     module = write_paper(tmp_path / "audits") / "mini.py"
     text = module.read_text().replace("def measure(", "def _measure(", 1)
@@ -143,9 +139,7 @@ def group(worker: BaseProcess) -> list[int]:
 @pytest.mark.parametrize(
     "name", ["begets", pytest.param("begets_and_leaves", marks=pytest.mark.process)]
 )
-def test_what_a_worker_starts_ends_with_it(
-    tmp_path: Path, name: str, workers: list[BaseProcess]
-) -> None:
+def test_what_a_worker_starts_ends_with_it(tmp_path, name, workers):
     beside = subprocess.Popen(["sleep", "60"])  # of another group
     try:
         began = time.monotonic()
@@ -162,9 +156,7 @@ def test_what_a_worker_starts_ends_with_it(
 
 @pytest.mark.process
 @needs_proc
-def test_what_a_worker_starts_ends_with_its_time(
-    tmp_path: Path, workers: list[BaseProcess]
-) -> None:
+def test_what_a_worker_starts_ends_with_its_time(tmp_path, workers):
     limits = Limits(seconds=6.0)
     summary, found = run(Store(tmp_path), cell("begets_and_loops"), limits=limits)
     assert summary == Summary(failed=1)
@@ -188,7 +180,7 @@ BUSY = """    while True:  # it may notice at once that nobody listens
         pytest.param(signal.SIGTERM, marks=[pytest.mark.process, pytest.mark.slow]),
     ],
 )
-def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
+def test_what_a_worker_starts_ends_with_the_program(tmp_path, number):
     seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps
     module = write_paper(tmp_path / "audits") / "mini.py"
     text = module.read_text().replace("def measure(", "def _measure(", 1)

@@ -1,7 +1,5 @@
 """A review on the command line and at the desk writes the review file, and nothing else."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys
@@ -57,7 +55,7 @@ def orders(audit: Audit, *given_orders: str, reviewer: str = "R2") -> Reviews:
     return reviews
 
 
-def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
+def test_orders_decide_dispute_answer_and_withdraw(audit):
     claim, setting = audit.claims[0].id, next(iter(audit.settings))
     arm = next(iter(edits.subjects(audit)["arm"]))
     said = orders(
@@ -81,7 +79,7 @@ def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
     assert [d.arm for d in left.disputes] == [arm, None]
 
 
-def test_what_the_audit_no_longer_has_can_be_withdrawn(audit: Audit) -> None:
+def test_what_the_audit_no_longer_has_can_be_withdrawn(audit):
     said = orders(
         audit,
         f"claim {audit.claims[0].id}=dispute: so",
@@ -98,7 +96,7 @@ def test_what_the_audit_no_longer_has_can_be_withdrawn(audit: Audit) -> None:
     assert (said.disputes, said.responses) == ((), ())
 
 
-def test_every_dispute_that_is_offered_fits_the_audit() -> None:
+def test_every_dispute_that_is_offered_fits_the_audit():
     for file in sorted((Path(__file__).parents[2] / "audits").glob("*2*.yaml")):
         if not file.name.endswith(REVIEW_FILE):
             audit, reviews = load_audit(file), Reviews()
@@ -126,9 +124,7 @@ def test_every_dispute_that_is_offered_fits_the_audit() -> None:
         ("answer wang2024.convergence=withdraw", "answered no such thing"),
     ],
 )
-def test_an_order_that_cannot_be_carried_out_says_why(
-    audit: Audit, order: str, message: str
-) -> None:
+def test_an_order_that_cannot_be_carried_out_says_why(audit, order, message):
     with pytest.raises(UsageError, match=message) as raised:
         orders(audit, order)
     assert str(raised.value).startswith(f"--set '{order}'")
@@ -137,7 +133,7 @@ def test_an_order_that_cannot_be_carried_out_says_why(
 @given(st.text(min_size=1))
 @example("0E0")
 @example("copied from a PDF\x0cwith a form feed, \u2028 and \ufeff")
-def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str) -> None:
+def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text):
     try:
         said = edits.with_decision(Reviews(), VariableName.PSEUDOCODE, "R2", "agree", text, DAY)
     except (UsageError, ValueError):
@@ -148,7 +144,7 @@ def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str
     assert reason == UNREADABLE.sub(" ", text).strip()
 
 
-def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
+def test_no_save_is_lost_between_desks_and_commands(tmp_path):
     file = copied(tmp_path)
     told: set[tuple[str, str]] = set()
 
@@ -174,7 +170,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
 
 
-def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_to_the_review_file_stays_a_link(tmp_path):
     shutil.copy(TOY, tmp_path)
     (tmp_path / "shared").mkdir()
     target, link = tmp_path / "shared" / "file.yaml", tmp_path / "toy.review.yaml"
@@ -186,9 +182,7 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
-def test_the_command_writes_the_review_file_alone(
-    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_review_file_alone(tmp_path, cli, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     audit_before = (tmp_path / "wang2024.yaml").read_bytes()
@@ -208,9 +202,7 @@ def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
     return ["review", "wang2024", "--reviewer", reviewer, "--audits", str(folder), *more]
 
 
-def test_a_note_is_kept_with_the_answers_that_it_is_for(
-    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_is_kept_with_the_answers_that_it_is_for(tmp_path, cli, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "note.txt"
@@ -243,13 +235,7 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
         (None, "No such file"),
     ],
 )
-def test_a_note_that_cannot_be_kept_is_one_line(
-    tmp_path: Path,
-    cli,
-    monkeypatch: pytest.MonkeyPatch,
-    content: bytes | None,
-    says: str,
-) -> None:
+def test_a_note_that_cannot_be_kept_is_one_line(tmp_path, cli, monkeypatch, content, says):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = file.read_bytes()
@@ -260,7 +246,7 @@ def test_a_note_that_cannot_be_kept_is_one_line(
     assert file.read_bytes() == before
 
 
-def test_a_note_needs_answers(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_needs_answers(tmp_path, cli, monkeypatch):
     shutil.copy(TOY, tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "note.txt").write_text("Good.", encoding="utf-8")
@@ -268,7 +254,7 @@ def test_a_note_needs_answers(tmp_path: Path, cli, monkeypatch: pytest.MonkeyPat
     assert "Make them with: reproaudit run toy" in cli(*command, code=2).err
 
 
-def test_a_note_at_the_desk(tmp_path: Path) -> None:
+def test_a_note_at_the_desk(tmp_path):
     answers = [make_scorecard()]
     with running(copied(tmp_path), scorecard=lambda: answers[-1]) as desk:
         desk.enter()
@@ -295,7 +281,7 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         assert "claims or answers have changed since" in desk.get("/").text
 
 
-def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDesk) -> None:
+def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk):
     note = Note(reviewer="R1", text="All is well.", answers="0" * 32, as_of=DAY)
     save(desk.file, lambda reviews: reviews.model_copy(update={"note": note}))
     page = desk.get("/").text
@@ -306,7 +292,7 @@ def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDes
     assert note.text in desk.get("/").text
 
 
-def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
+def test_an_error_stands_at_its_field(desk):
     answer = desk.post("Pseudocode", decision="agree", reason="")
     section = answer.text.partition('<section id="Pseudocode">')[2].partition("</section>")[0]
     assert 'aria-invalid="true" aria-describedby="wrong" autofocus></textarea>' in section
@@ -317,7 +303,7 @@ def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
     assert "Expected one of agree, disagree, not applicable." in answer.text
 
 
-def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk) -> None:
+def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk):
     page = desk.get("/").text
     claim = page.partition('id="claim wang2024.convergence"')[2].partition("</section>")[0]
     assert "A loss falls, and has come to rest" in claim
@@ -328,9 +314,7 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk
     assert "put in place of training" in arm
 
 
-def test_the_missing_extra_is_named_in_one_line(
-    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_missing_extra_is_named_in_one_line(tmp_path, cli, monkeypatch):
     copied(tmp_path)
     monkeypatch.setitem(sys.modules, "reproaudit.desk.server", None)
     printed = cli(*note_command(tmp_path), code=2)
@@ -340,9 +324,7 @@ def test_the_missing_extra_is_named_in_one_line(
     assert printed.out == ""
 
 
-def test_a_report_finds_the_reviews_where_they_were_written(
-    tmp_path: Path, cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_finds_the_reviews_where_they_were_written(tmp_path, cli, monkeypatch):
     """In a checkout's folder 'audits', of audits that came with an installation elsewhere."""
     (tmp_path / "audits").mkdir()
     (tmp_path / "deeper").mkdir()
@@ -358,9 +340,7 @@ def test_a_report_finds_the_reviews_where_they_were_written(
     assert card.shipped
 
 
-def test_an_installed_audit_is_copied_to_be_reviewed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_audit_is_copied_to_be_reviewed(tmp_path, capsys, cli, monkeypatch):
     installed, here = tmp_path / "package" / "audits", tmp_path / "here"
     installed.mkdir(parents=True)
     here.mkdir()
@@ -379,7 +359,7 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
     assert (installed / "wang2024.review.yaml").read_bytes() == before
 
 
-def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:
+def test_others_decisions_are_hidden_until_the_reviewers_own(desk):
     reason = load_reviews(desk.file).variables[VariableName.PSEUDOCODE][0].reason
     assert reason not in desk.get("/").text
     assert desk.post("Pseudocode", decision="disagree", reason="a <b>block</b>").status == 303
@@ -407,7 +387,7 @@ def changed(desk: RunningDesk, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> None:
+def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk):
     stamp = desk.stamp("Pseudocode")
     desk.post("Pseudocode", decision="agree", reason="first")
     answer = desk.post("Pseudocode", decision="agree", reason="typed in a stale tab", stamp=stamp)
@@ -418,7 +398,7 @@ def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> 
     assert desk.post("Pseudocode", decision="agree", reason="").status == 422
 
 
-def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: RunningDesk) -> None:
+def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk):
     stamp, before = desk.stamp("Pseudocode"), desk.file.read_bytes()
     changed(desk, 'Pseudocode: {card: "No"', "Pseudocode: {card: Perhaps")
     answer = desk.post("Pseudocode", decision="agree", reason="typed", stamp=stamp)
@@ -429,13 +409,13 @@ def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: Runnin
     assert desk.post("Pseudocode", decision="agree", reason="typed").status == 303
 
 
-def test_what_others_decide_unseen_makes_no_form_stale(desk: RunningDesk) -> None:
+def test_what_others_decide_unseen_makes_no_form_stale(desk):
     stamp = desk.stamp("Pseudocode")
     elsewhere(desk, "R3", "Pseudocode=agree: so")
     assert desk.post("Pseudocode", decision="agree", reason="so", stamp=stamp).status == 303
 
 
-def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
+def test_a_dispute_of_what_the_audit_no_longer_has(desk):
     item = "claim wang2024.convergence"
     desk.post(item, reason="too loose")
     stamp = desk.stamp(item)
@@ -449,7 +429,7 @@ def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
     assert "no longer has" not in desk.get("/").text
 
 
-def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk: RunningDesk) -> None:
+def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk):
     before = desk.file.read_bytes()
     desk.file.write_bytes(before + b"<<<<<<< HEAD\n")
     form = b"item=Pseudocode&decision=agree&reason=typed+meanwhile"
@@ -463,7 +443,7 @@ def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk: Runni
     assert desk.get("/").status == 200
 
 
-def test_the_last_act_is_taken_back(desk: RunningDesk) -> None:
+def test_the_last_act_is_taken_back(desk):
     before = desk.file.read_bytes()
     desk.post("claim wang2024.convergence", reason="too loose")
     assert "too loose" in desk.file.read_text(encoding="utf-8")
@@ -473,7 +453,7 @@ def test_the_last_act_is_taken_back(desk: RunningDesk) -> None:
     assert "Take back" not in desk.get("/").text
 
 
-def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
+def test_an_old_form_takes_no_other_act_back(desk):
     desk.post("claim wang2024.convergence", reason="too loose")
     stamp = desk.stamp("undo")
     desk.post("Pseudocode", decision="agree", reason="in another tab")
@@ -487,7 +467,7 @@ def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
     assert desk.post("undo", stamp=stamp).status == 409, "a stamp names one act for ever"
 
 
-def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: RunningDesk) -> None:
+def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk):
     before = desk.file.read_bytes()
     desk.post("Pseudocode", decision="agree", reason="mine")
     elsewhere(desk, "R3", "Pseudocode=disagree: unseen", "Open Datasets=agree: elsewhere")
@@ -501,7 +481,7 @@ def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: Runn
     assert desk.file.read_bytes() == before
 
 
-def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> None:
+def test_what_changed_again_elsewhere_is_not_taken_back(desk):
     desk.post("Pseudocode", decision="agree", reason="mine")
     elsewhere(desk, "R2", "Pseudocode=disagree: by script")
     answer = desk.post("undo")
@@ -510,7 +490,7 @@ def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> No
     assert "by script" in desk.file.read_text(encoding="utf-8")
 
 
-def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:
+def test_the_desk_signs_off_when_all_is_decided(desk):
     assert "Still open" in desk.get("/").text
     assert desk.post("sign-off").status == 409  # there is no form for it yet
     for name in VariableName:

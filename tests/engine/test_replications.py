@@ -3,8 +3,6 @@
 The numbers are made here, after the means and deviations that the replications print.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -117,9 +115,7 @@ ABOVE_VANILLA = {"kind": "beats", "lower": {"measurement": "accuracy", "arm": "v
          {}, SUPPORTED),
     ],
 )  # fmt: skip
-def test_a_method_against_its_baseline(
-    own: tuple[float, float], headline: Any, changes: Any, outcome: Outcome
-) -> None:
+def test_a_method_against_its_baseline(own, headline, changes, outcome):
     arms = {
         "own": {"accuracy": runs_of(*own, deviation=0.2)},
         "vanilla": {"accuracy": runs_of(73.0, 86.0, deviation=0.2)},
@@ -136,9 +132,7 @@ def test_a_method_against_its_baseline(
         ((0.0, 0.02), (np.nan, 0.41), UNDECIDED),  # a baseline that nobody measured there
     ],
 )
-def test_each_data_set_says_for_itself_whether_an_error_is_smaller(
-    error: Any, baseline: Any, outcome: Outcome
-) -> None:
+def test_each_data_set_says_for_itself_whether_an_error_is_smaller(error, baseline, outcome):
     arms = {"own": {"error": runs_of(*error), "baseline": runs_of(*baseline)}}
     grade = {"axis": "dataset", "symbol": "D", "easiest_first": ["REDDIT", "IMDB"],
              "primary": ["REDDIT", "IMDB"]}  # fmt: skip
@@ -162,7 +156,7 @@ WIDTHS = np.array([32.0, 64, 128, 256, 512, 1024])
         (np.where(WIDTHS == 1024, 0.05, 0.1), False),
     ],
 )
-def test_a_trend_is_that_of_all_sizes(law: np.ndarray, supported: bool, standard: str) -> None:
+def test_a_trend_is_that_of_all_sizes(law, supported, standard):
     """The control rises in every run; where noise hides that in some, it still cannot pass."""
     rng = np.random.default_rng(5)
     own, control = (

@@ -1,7 +1,5 @@
 """ioffe2015: closed forms of batch normalization against the code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_gradients_are_those_of_differences(form: paper.Form) -> None:
+def test_gradients_are_those_of_differences(form):
     net, batch = net_of(), batch_of(form)
     rng = np.random.default_rng(3)
     noise = [
@@ -68,7 +66,7 @@ def test_gradients_are_those_of_differences(form: paper.Form) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_without_a_step_below_there_is_no_shift(form: paper.Form) -> None:
+def test_without_a_step_below_there_is_no_shift(form):
     net, batch = net_of(), batch_of(form)
     gradients = paper.backprop(net, batch, form)[1]
     for rate, place in ((0.0, 2), (0.1, 0)):
@@ -79,7 +77,7 @@ def test_without_a_step_below_there_is_no_shift(form: paper.Form) -> None:
 
 
 @pytest.mark.parametrize("scale", [None, 1.0])
-def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale: float | None) -> None:
+def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale):
     form = paper.Form(True, True, scale)
     net, batch = net_of(), batch_of(form)
     large = [net[0], net[1]._replace(weights=1e4 * net[1].weights), net[2]]
@@ -92,7 +90,7 @@ def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale: float 
     assert np.abs(along) == pytest.approx(0, abs=1e-6 * norms.max())
 
 
-def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root() -> None:
+def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root():
     rng, m = np.random.default_rng(0), 50
     slope, y = rng.standard_normal((1, m)), rng.standard_normal((1, m))
     y = (y - y.mean()) / y.std()
@@ -103,7 +101,7 @@ def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root() 
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> None:
+def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized):
     form = paper.Form(normalized, True, 1.0)
     net, batch = net_of(), batch_of(form)
     few = ioffe2015.rotated(batch.inputs, batch.targets)
@@ -115,13 +113,13 @@ def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> No
             assert a == pytest.approx(b, abs=1e-9)
 
 
-def test_a_path_counts_every_move_in_spreads() -> None:
+def test_a_path_counts_every_move_in_spreads():
     still = np.array([[-1.0], [0.0], [1.0]])
     course = [(still + by, np.array([2.0])) for by in (0.0, 1.0, 0.0, 3.0)]
     assert ioffe2015.path(course) == pytest.approx((1 + 1 + 3) / 2)
 
 
-def test_pictures_have_pixels_of_0_and_1_and_say_what_stands_in() -> None:
+def test_pictures_have_pixels_of_0_and_1_and_say_what_stands_in():
     settings = Catalog()["ioffe2015"].audit().values_of("sigmoid", "quick")
     quick = AuditSettings(**settings)
     pixels, labels = ioffe2015.binary_pictures(quick.images, quick.split)

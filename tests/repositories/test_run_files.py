@@ -1,10 +1,7 @@
 """Run files: every fault at once, each on one line with its place, its rule and what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,7 +67,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("at", "value", "rule", "says"), FAULTS)
-def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, says: str) -> None:
+def test_a_fault_is_one_line(tmp_path, at, value, rule, says):
     said = outsider(tmp_path)
     change(at, value)(said)
     file = write(tmp_path, said)
@@ -84,7 +81,7 @@ def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, say
         load_run_file(file)
 
 
-def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
+def test_several_faults_are_told_at_once_with_their_lines(tmp_path):
     said = outsider(tmp_path)
     for at, value in (("~.timeout", -1), ("source.revision", "v1"), ("~.files", ["/x"])):
         change(at, value)(said)
@@ -98,8 +95,8 @@ def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_what_leaves_open_what_is_installed_is_named_before_anything_is_run(
-    tmp_path: Path, is_remote: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, is_remote, monkeypatch
+):
     """A source that is not on this machine is read once it was fetched; until then that is told."""
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
     lines = [
@@ -133,7 +130,7 @@ def test_what_leaves_open_what_is_installed_is_named_before_anything_is_run(
         assert said in fault.message
 
 
-def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
+def test_beside_a_module_or_without_its_audit(tmp_path):
     outsider(tmp_path)
     file = tmp_path / "audits" / "soudry2018.run.yaml"
     module = file.with_name("soudry2018.py")
@@ -145,7 +142,7 @@ def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
     assert [one.rule for one in check_run_file(file.with_name("absent.run.yaml"))] == ["RA001"]
 
 
-def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(tmp_path: Path, cli) -> None:
+def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(tmp_path, cli):
     said = outsider(tmp_path)
     audits = tmp_path / "audits"
     names = (["soudry2018", "--audits", str(audits)], [str(audits)],
@@ -161,7 +158,7 @@ def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(tmp_path: Pa
         assert fault["message"].startswith("found -1; it should be greater than 0")
 
 
-def test_the_example_is_valid_and_no_audit(tmp_path: Path) -> None:
+def test_the_example_is_valid_and_no_audit(tmp_path):
     outsider(tmp_path)
     assert {"soudry2018"} == Catalog(tmp_path / "audits").entries.keys() - Catalog().entries.keys()
     file = tmp_path / "audits" / "soudry2018.run.yaml"
@@ -171,7 +168,7 @@ def test_the_example_is_valid_and_no_audit(tmp_path: Path) -> None:
     assert "RA005" in {one.rule for one in check_run_file(file)}
 
 
-def test_arguments_are_filled_in_and_nothing_else_is_read_in_them() -> None:
+def test_arguments_are_filled_in_and_nothing_else_is_read_in_them():
     values = {"seed": 3, "rate": 1e-05, "flag": True, "box": (1, 2.5), "text": "{seed} $x"}
     assert filled("--rate={rate}", values, {}) == "--rate=1e-05"
     assert filled("{{{flag}}} {box}", values, {}) == "{true} 1,2.5"
@@ -187,6 +184,6 @@ MODELS = [one for one in vars(run_file).values()
 
 
 @pytest.mark.parametrize("field", sorted({f for model in MODELS for f in model.model_fields}))
-def test_the_manual_names_every_field(field: str) -> None:
+def test_the_manual_names_every_field(field):
     page = (ROOT / "docs" / "command.md").read_text()
     assert re.search(rf"`{field}`", page)
