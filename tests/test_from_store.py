@@ -54,6 +54,12 @@ def guessed(card: Scorecard) -> ClaimAnswer:
     return next(one for one in card.claims if one.id == "mini.guessed")
 
 
+def alternatives(card: dict[str, Any]) -> list[tuple[float, str]]:
+    """The values of the guess that were tried, and what each answers."""
+    (found,) = (one for one in card["claims"] if one["id"] == "mini.guessed")
+    return [(one["varied"]["value"], one["answer"]) for one in found["alternatives"]]
+
+
 def reasons(card: dict[str, Any], name: str) -> list[str]:
     found = next(one for one in card["claims"] if one["id"] == f"mini.{name}")
     return [reason["kind"] for reason in found["reasons"]]
@@ -153,6 +159,21 @@ def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits, command):
     card = of_archive(audits, command)
     assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
     assert {alternative.n for alternative in guessed(card).alternatives} == {5}
+
+
+def test_the_multiverse_runs_what_is_missing(tmp_path, audits, command, cli):
+    known = ["mini", "--audits", audits, "--store", tmp_path / "runs"]
+    assert "35 cells" in cli("run", *known).err
+    budget = command("multiverse", "--budget", "0s")
+    assert alternatives(budget) == [], "a budget starts nothing more"
+    said = cli("multiverse", *known, "--verbose")
+    assert "45 cells, 35 have records already" in said.err
+    assert "guess: level 0.3, 0 of 5" in said.out
+    assert f"wrote {tmp_path / 'reports' / 'quick' / 'mini' / 'scorecard.html'}" in said.out
+    tiers = {path.name for path in (tmp_path / "runs" / "mini").iterdir()}
+    assert tiers == {"multiverse-quick", "quick"}
+    for name in ("multiverse", "report"):
+        assert alternatives(command(name)) == [(0.04, "yes"), (0.3, "no")]
 
 
 # --- of which data --------------------------------------------------------------------------------

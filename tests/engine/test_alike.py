@@ -39,14 +39,14 @@ def falls(to: float, pace: float = 4_000.0, noise: float = 0.003) -> Course:
     return course
 
 
+def noisy(clean: Callable[[NDArray[np.float64]], Any], noise: float) -> Course:
+    """A course by step, with so much noise."""
+    return lambda at, random: np.asarray(clean(at) + noise * random.normal(size=len(at)))
+
+
 def rises(middle: float, noise: float = 0.002) -> Course:
     """An accuracy that goes from 0.1 to 0.98, half of it until a step."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        clean = 0.1 + 0.88 / (1 + np.exp(-(at - middle) / 800))
-        return np.asarray(clean + noise * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.1 + 0.88 / (1 + np.exp(-(at - middle) / 800)), noise)
 
 
 def runs(
@@ -446,12 +446,7 @@ def test_a_zero_start_of_ours_is_no_finding():
 
 def swings(by: float, times: float = 3.0) -> Course:
     """A number that swings about 0.5, and passes it as training ends."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        turns = by * np.sin(2 * np.pi * times * at / LENGTH)
-        return np.asarray(0.5 + turns + 0.003 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.5 + by * np.sin(2 * np.pi * times * at / LENGTH), 0.003)
 
 
 @pytest.mark.parametrize(("by", "outcome"), [(0.15, None), (0.0, Outcome.SUPPORTED)])

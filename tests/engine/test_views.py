@@ -14,6 +14,7 @@ from test_alike import (
     best,
     changed,
     falls,
+    noisy,
     rises,
     runs,
     swings,
@@ -144,14 +145,11 @@ def test_a_passage_of_a_log_that_begins_late_elsewhere_is_not_compared(step, fai
 
 @pytest.mark.parametrize(("ahead", "fair"), [(3_000, False), (0, True)])
 def test_a_passage_after_a_head_start_is_not_compared(ahead, fair):
-    def learns(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        pace = 4_000 if fair else 8_000
-        return 0.95 - 0.85 * np.exp(-(at + ahead) / pace) + 0.01 * random.normal(size=len(at))
+    def learns(pace: float, ahead: float = 0) -> Course:
+        return noisy(lambda at: 0.95 - 0.85 * np.exp(-(at + ahead) / pace), 0.01)
 
-    def other(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        return 0.95 - 0.85 * np.exp(-at / 8_000) + 0.01 * random.normal(size=len(at))
-
-    arms = {"own": runs(learns), "other": runs(other, every=201)}
+    own = learns(4_000 if fair else 8_000, ahead)
+    arms = {"own": runs(own), "other": runs(learns(8_000), every=201)}
     assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
 
 
@@ -160,21 +158,12 @@ def test_a_passage_after_a_head_start_is_not_compared(ahead, fair):
 
 def drifts(by: float) -> Course:
     """A number that goes one way all the time, and passes 0.5 as training ends."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        return np.asarray(0.5 + by * (1 - at / at[-1]) + 0.002 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.5 + by * (1 - at / at[-1]), 0.002)
 
 
 def plateaus(*levels: float) -> Course:
     """A number that rests until 0.7 of training, and in each tenth after it."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        place = np.searchsorted([0.7, 0.8, 0.9], at / at[-1])
-        return np.asarray(np.array(levels)[place] + 0.0005 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: np.array(levels)[np.searchsorted([0.7, 0.8, 0.9], at / at[-1])], 0.0005)
 
 
 @pytest.mark.parametrize(

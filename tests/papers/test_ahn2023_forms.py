@@ -46,17 +46,17 @@ def test_the_forms_agree(layers, d, n, sparse):
         assert not np.any(fast_dB[-1])
 
 
-def test_the_forms_agree_with_b_free_at_zero():
-    x, w, query, A, B = problem(3, 5, 20, batch=37)
-    _, dA, dB = plain_form(x, w, query, A, 0 * B)
-    _, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, 0 * B)
-    close(gradient, [dA, dB], 1e-10)
-
-
-def test_many_groups_are_summed_as_one_mean():
-    x, w, query, A, B = problem(2, 3, 7, batch=10_007)  # several sums, the last group not full
-    loss, dA, dB = plain_form(x, w, query, A, B)
-    fast_loss, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, B)
+@pytest.mark.parametrize(
+    ("sizes", "batch", "b"),
+    [
+        ((3, 5, 20), 37, 0),  # B is free, and begins at zero
+        ((2, 3, 7), 10_007, 1),  # several sums, the last group not full
+    ],
+)
+def test_the_forms_agree_with_b_at_zero_and_on_many_groups(sizes, batch, b):
+    x, w, query, A, B = problem(*sizes, batch=batch)
+    loss, dA, dB = plain_form(x, w, query, A, b * B)
+    fast_loss, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, b * B)
     close(fast_loss, loss, 1e-10)
     close(gradient, [dA, dB], 1e-10)
 
