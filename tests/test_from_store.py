@@ -221,6 +221,14 @@ def test_data_that_are_gone_fail_a_run_and_its_report(data, command):
     assert "35 quick records were left out: they read another 'added'" in " ".join(said_of(card))
 
 
+def test_an_archive_is_of_the_data_of_the_last_run(data, audits, command):
+    first = answers(command("run", "--tier", "paper"))
+    for added in ("0.5", "0"):
+        data.write_text(added)
+        command("run", "--tier", "paper")
+    assert answers(json_data(of_archive(audits, command))) == first
+
+
 # --- along which coordinates ----------------------------------------------------------------------
 
 

@@ -305,6 +305,8 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(tmp_path, 
     assert [len(one["claims"][0]["base"]["runs"]) for one in (ours, theirs)] == [6, 6]
     printed = cli("report", "mini", "--tier", "paper", "--salt", "word", *known)
     assert "scale, seeds drawn with 'word'" in " ".join(printed.out.split())
+    card = cli("report", "mini", "--tier", "paper", "--json", *known).data
+    assert card["earlier_results"] == 1, "the salted one"
     long = "a" * 33
     wrong = [["--salt", word, "--tier", "paper"] for word in ("Word", "", "a/b", long)]
     for words in (*wrong, ["--salt", "word"]):
