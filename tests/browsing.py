@@ -1,7 +1,5 @@
 """Pages in a real browser, for tests: what they say, what they ask for, what axe-core finds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any

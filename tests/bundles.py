@@ -1,7 +1,5 @@
 """A claim of one sentence, and the bundles of runs that answer it, written down run by run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -57,6 +57,41 @@ def namesake(folder: Path) -> Path:
     return marker
 
 
+USERS = """
+import importlib, os, sys, time
+from dataclasses import dataclass
+from reproaudit.lab import Experiment, Measurements
+{early}
+
+@dataclass(frozen=True)
+class Settings:
+    size: int
+
+def measure(settings, session):
+    {late}
+    return Measurements({measured})
+
+EXPERIMENTS = {{"e": Experiment(Settings, measure)}}
+"""
+
+
+def users_module(file: Path, measured: str, early: str = "", late: str = "pass") -> Module:
+    """A module of a user, of one experiment; it may import early, or late while it measures."""
+    file.write_text(USERS.format(early=early, late=late, measured=measured))
+    return Module(file.stem, file, importable=False)
+
+
+def users_cell(module: Module, seed: int = 0) -> Cell:
+    return Cell(module.name, "smoke", "e", {"size": 1}, seed)
+
+
+def users_run(module: Module, store: Store, **how: Any) -> Record:
+    """What a cell of such a module gives, in workers unless it is said where."""
+    run_cells([users_cell(module)], lambda _paper: module, store, **how)
+    (record,) = store.records(module.name, "smoke")
+    return record
+
+
 def records(store: Store) -> dict[tuple[str, int], Record]:
     return {
         (record.experiment, record.seed): record for record in store.records("toy2020", "quick")

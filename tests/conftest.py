@@ -1,15 +1,15 @@
 """Options and layers of the test suite, runs without workers, and the browser."""
 
-from __future__ import annotations
-
 import gc
 import importlib
+import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
@@ -72,6 +72,34 @@ def cache_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         yield
 
 
+class Said(NamedTuple):
+    """What a command printed."""
+
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """What it printed as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Runs a command in this process; it must end with an exit code."""
+    from reproaudit.cli import run_command
+
+    def call(*words: object, code: int = 0) -> Said:
+        capsys.readouterr()
+        ended = run_command([*map(str, words)])
+        said = Said(*capsys.readouterr())
+        assert ended == code, said.err
+        assert "Traceback" not in said.err
+        return said
+
+    return call
+
+
 @pytest.fixture(scope="module")
 def measured_here() -> Iterator[None]:
     """Lets runs measure in this process."""
@@ -93,6 +121,21 @@ def coarse_law() -> Iterator[None]:
         training.best_scalars.cache_clear()
         yield
     training.best_scalars.cache_clear()
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
+    """The processes of the workers that are started from here on."""
+    executors = importlib.import_module("reproaudit.run.executors.local")
+    started: list[BaseProcess] = []
+    start = executors._Worker.__init__
+
+    def note(self: Any) -> None:
+        start(self)
+        started.append(self.process)
+
+    monkeypatch.setattr(executors._Worker, "__init__", note)
+    return started
 
 
 @pytest.fixture

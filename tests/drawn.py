@@ -1,7 +1,5 @@
 """Drawn verdicts: audits in miniature whose runs end anywhere, diverge, crash or are missing."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

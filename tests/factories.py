@@ -1,7 +1,5 @@
 """The audit in miniature in memory, with records that nobody had to train."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable

@@ -5,8 +5,6 @@ precisions where it has two. Numba keeps what it compiles. Run by ``make test``;
 without it, and take longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any

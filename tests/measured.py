@@ -1,7 +1,5 @@
 """Measurements of the paper in miniature, made in memory instead of by training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Folders with a paper in miniature: its audit, made to measure, beside its module."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -76,12 +74,7 @@ def control(level: float = 0.8, **settings: Any) -> dict[str, Any]:
 
 def audit_data(slug: str = "mini", **changes: Any) -> dict[str, Any]:
     """An audit with a claim for every outcome that complete runs can have."""
-    guess = {
-        "value": 0.05,
-        "source": "assumption",
-        "why": "Small.",
-        "alternatives": [0.04, 0.3],
-    }
+    guess = {"value": 0.05, "source": "assumption", "why": "Small.", "alternatives": [0.04, 0.3]}
     measured = {
         "distance": {"kind": "series", "unit": "1", "meaning": "How far it is."},
         "final": {"kind": "scalar", "unit": "1", "meaning": "How far it is in the end."},

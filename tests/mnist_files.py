@@ -1,7 +1,5 @@
 """Small files in MNIST's format."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

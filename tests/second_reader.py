@@ -5,8 +5,6 @@ from records and audit, every word of outcome against the numbers beside it, and
 check that is not met stands in Markdown, HTML and terminal.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

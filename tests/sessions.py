@@ -1,7 +1,5 @@
 """A session that keeps its checkpoints in memory, and can be cut off."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from reproaudit.cell import RunForm

@@ -1,7 +1,5 @@
 """Runs of a few numbers, made up in memory, and the checks that are put to them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@
 run of the tests tries some of each kind.
 """
 
-from __future__ import annotations
-
 import copy
 import csv
 import json
@@ -441,9 +439,7 @@ def abuse(
 
 
 @pytest.mark.parametrize("kind", READERS)
-def test_some_bad_input_of_every_kind(
-    kind: str, sound: Mapping[str, list[bytes]], tmp_path: Path
-) -> None:
+def test_some_bad_input_of_every_kind(kind, sound, tmp_path):
     assert sum(abuse(kind, sound, tmp_path, FEW, seed=-1)) == FEW
     place = tmp_path / "sound"
     for data in sound[kind]:
@@ -459,9 +455,7 @@ BATCHED = [(list(READERS)[number % len(READERS)], number) for number in range(BA
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), BATCHED)
-def test_a_thousand_bad_inputs(
-    kind: str, seed: int, sound: Mapping[str, list[bytes]], tmp_path: Path
-) -> None:
+def test_a_thousand_bad_inputs(kind, seed, sound, tmp_path):
     refused, passed = abuse(kind, sound, tmp_path, BATCH, seed)
     assert refused + passed == BATCH
     assert kind in PASSING or refused > BATCH / 20, "what is damaged passes as sound"
@@ -469,9 +463,7 @@ def test_a_thousand_bad_inputs(
 
 @pytest.mark.parametrize("kind", IMPORTS)
 @pytest.mark.parametrize("cases", [FEW, pytest.param(IMPORTED, marks=pytest.mark.slow)])
-def test_no_number_is_imported_that_is_not_in_the_log(
-    kind: str, cases: int, sound: Mapping[str, list[bytes]], tmp_path: Path
-) -> None:
+def test_no_number_is_imported_that_is_not_in_the_log(kind, cases, sound, tmp_path):
     refused, passed = abuse(kind, sound, tmp_path, cases, seed=cases, readers=IMPORTS)
     assert refused + passed == cases
     assert cases == FEW or (refused and passed)

@@ -1,7 +1,5 @@
 """`reproaudit adopt`: after a change that computes the same, old records count; others do not."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
@@ -94,7 +92,7 @@ def measured_anew(folder: Path) -> int:
     return len(records(folder)) - before
 
 
-def test_old_records_count_after_an_adoption(folder: Path) -> None:
+def test_old_records_count_after_an_adoption(folder):
     count, before = len(records(folder)), command(folder, "report", "mini")
     change(folder)
     assert "Made by other code than today's" in said_of(command(folder, "report", "mini"))
@@ -115,7 +113,7 @@ def test_old_records_count_after_an_adoption(folder: Path) -> None:
     assert command(folder, "verify", "mini")["faults"] == []
 
 
-def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder: Path) -> None:
+def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder):
     change(folder, **CONTROLS_FALL_FASTER)
     found = command(folder, "adopt", "mini")
     assert (found["same"], len(found["differs"])) == (PAIRS - 2, 2)
@@ -126,7 +124,7 @@ def test_a_pair_that_differs_keeps_its_code_and_is_run_anew(folder: Path) -> Non
     assert levels == {0.8}
 
 
-def test_adoptions_follow_each_other(folder: Path) -> None:
+def test_adoptions_follow_each_other(folder):
     for step in range(3):
         change(folder, f"\nSTEP = {step}\n")
         assert command(folder, "adopt", "mini")["same"] == PAIRS
@@ -138,14 +136,14 @@ def test_adoptions_follow_each_other(folder: Path) -> None:
     assert command(folder, "adopt", "mini")["old"] is None, "the first code counts like the last"
 
 
-def test_what_is_left_is_measured_by_the_same_command(folder: Path) -> None:
+def test_what_is_left_is_measured_by_the_same_command(folder):
     change(folder)
     found = command(folder, "adopt", "mini", "--budget", "0")
     assert (found["left"], found["same"], adoptions(folder).lines) == (PAIRS, 0, ())
     assert command(folder, "adopt", "mini")["same"] == PAIRS
 
 
-def test_without_rights_beside_the_audit_the_store_has_the_line(folder: Path) -> None:
+def test_without_rights_beside_the_audit_the_store_has_the_line(folder):
     change(folder)
     command(folder, "adopt", "mini", "--prepare")
     beside = folder / "audits" / "mini.adoptions.jsonl"
@@ -162,7 +160,7 @@ def write_as_of_another_processor(store: Store, record: Record) -> None:
     store.write(record.model_copy(update={"measurements": measured, "environment": where}))
 
 
-def test_what_another_processor_prepared_is_measured_here(folder: Path) -> None:
+def test_what_another_processor_prepared_is_measured_here(folder):
     command(folder, "adopt", "mini", "--prepare")
     store = Store(folder / "runs")
     for record in [*records(folder), *store.records("mini", "adopt-quick")]:
@@ -172,7 +170,7 @@ def test_what_another_processor_prepared_is_measured_here(folder: Path) -> None:
     assert command(folder, "adopt", "mini")["same"] == PAIRS
 
 
-def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> None:
+def test_bits_of_another_processor_are_no_fault_of_the_code(folder):
     store = Store(folder / "runs")
     for record in records(folder):
         write_as_of_another_processor(store, record)
@@ -187,7 +185,7 @@ def test_bits_of_another_processor_are_no_fault_of_the_code(folder: Path) -> Non
     assert "with the old code, 'reproaudit adopt mini --prepare'" in found["differs"][0]["what"]
 
 
-def test_a_damaged_record_of_adopted_code_is_noticed(folder: Path) -> None:
+def test_a_damaged_record_of_adopted_code_is_noticed(folder):
     change(folder)
     command(folder, "adopt", "mini")
     victim = next((folder / "runs" / "mini" / "quick" / "guessed").glob("*.json"))
@@ -199,7 +197,7 @@ def test_a_damaged_record_of_adopted_code_is_noticed(folder: Path) -> None:
     command(folder, "report", "mini")
 
 
-def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder: Path) -> None:
+def test_a_line_whose_numbers_are_not_the_records_is_a_fault(folder):
     change(folder)
     command(folder, "adopt", "mini")
     first, *others = forge(folder)["cells"]
@@ -221,7 +219,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: str) -> None:
+def test_a_cell_that_no_record_bears_out_does_not_count(folder, forged):
     change(folder)
     command(folder, "adopt", "mini")
     cell, *others = forge(folder)["cells"]
@@ -235,7 +233,7 @@ def test_a_cell_that_no_record_bears_out_does_not_count(folder: Path, forged: st
     assert measured_anew(folder) == len(of_pair) > 0
 
 
-def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
+def test_a_line_written_by_hand_makes_no_record_count(folder):
     change(folder)
     real = command(folder, "adopt", "mini")
     shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
@@ -249,7 +247,7 @@ def test_a_line_written_by_hand_makes_no_record_count(folder: Path) -> None:
     assert "other code" not in said_of(command(folder, "report", "mini")), "they agree"
 
 
-def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> None:
+def test_records_without_a_processor_bear_out_their_cell_alone(folder):
     change(folder)
     command(folder, "adopt", "mini")
     shutil.rmtree(folder / "runs" / "mini" / "adopt-quick")
@@ -264,7 +262,7 @@ def test_records_without_a_processor_bear_out_their_cell_alone(folder: Path) -> 
     assert "other code" in said_of(command(folder, "report", "mini"))
 
 
-def test_records_of_the_first_form_of_a_digest_count_by_a_line_that_says_so(folder: Path) -> None:
+def test_records_of_the_first_form_of_a_digest_count_by_a_line_that_says_so(folder):
     store, first = Store(folder / "runs"), "0" * 32
     today = closure_of(Catalog(folder / "audits")["mini"].module).digest
     for one in records(folder):
@@ -283,7 +281,7 @@ def test_records_of_the_first_form_of_a_digest_count_by_a_line_that_says_so(fold
     assert measured_anew(folder) == 0
 
 
-def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(folder, tmp_path):
     change(folder)
     assert "--from beef: no codes of records begin so. Known: " in command(
         folder, "adopt", "mini", "--from", "beef", code=2
@@ -303,7 +301,7 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
     assert adoptions(folder).lines == ()
 
 
-def test_records_that_came_with_a_report_follow(folder: Path, tmp_path: Path) -> None:
+def test_records_that_came_with_a_report_follow(folder, tmp_path):
     exported = folder / "exported"
     words = ("export", "mini", "--to", "records", "--tier", "quick", "--out", str(exported))
     command(folder, *words)

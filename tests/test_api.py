@@ -1,9 +1,6 @@
 """The Python API: `import reproaudit`."""
 
-from __future__ import annotations
-
 import html as escaping
-import json
 import re
 import subprocess
 import sys
@@ -21,13 +18,7 @@ from measured import STEPS, control, descent, every_run, everything, one_seed
 from miniatures import claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
-from reproaudit.cli import run_command
-from reproaudit.consent import (
-    TRUST_FILE_VARIABLE,
-    _trust_file,
-    foreign_code,
-    require_consent,
-)
+from reproaudit.consent import TRUST_FILE_VARIABLE, _trust_file, foreign_code, require_consent
 from reproaudit.intake.reading import read_submission
 from reproaudit.report.files import json_data
 from reproaudit.report.pages import html
@@ -44,7 +35,7 @@ def audit_file(tmp_path: Path) -> Path:
 # --- the names ------------------------------------------------------------------------------------
 
 
-def test_the_package_offers_what_the_api_defines() -> None:
+def test_the_package_offers_what_the_api_defines():
     assert sorted(ra.__all__) == sorted(api.__all__)
     page = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
     for name in ra.__all__:
@@ -55,7 +46,7 @@ def test_the_package_offers_what_the_api_defines() -> None:
         ra.judge_measurement  # noqa: B018
 
 
-def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_page_shows_works(monkeypatch):
     root = Path(__file__).parents[1]
     monkeypatch.chdir(root)
     page = (root / "docs" / "api.md").read_text(encoding="utf-8")
@@ -80,7 +71,7 @@ def test_what_the_page_shows_works(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- audits ---------------------------------------------------------------------------------------
 
 
-def test_an_audit_is_opened_by_slug_path_or_folder(audit_file: Path) -> None:
+def test_an_audit_is_opened_by_slug_path_or_folder(audit_file):
     assert ra.open_audit("ahn2023").paper.slug == "ahn2023"
     audit = ra.open_audit(audit_file)
     assert ra.open_audit(str(audit_file)) == audit
@@ -92,7 +83,7 @@ def test_an_audit_is_opened_by_slug_path_or_folder(audit_file: Path) -> None:
         ra.open_audit("ahn2032")
 
 
-def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
+def test_faults_are_listed_with_their_places(audit_file):
     assert not [fault for fault in ra.find_faults("ahn2023") if fault.severity == "error"]
     text = audit_file.read_text(encoding="utf-8")
     audit_file.write_text(text.replace("at_most: 0.1", "at_mots: 0.1", 1), encoding="utf-8")
@@ -106,8 +97,8 @@ def test_faults_are_listed_with_their_places(audit_file: Path) -> None:
 
 
 def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
-    audit_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    audit_file, tmp_path, cli
+):
     made = ra.Origin(who="A", source="B", framework="C", made=date(2024, 5, 6))
     stated = everything(ra.open_audit(audit_file))
     card = ra.judge_measurements(audit_file, every_run(), origin=made, settings=stated)
@@ -129,8 +120,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
     assert len(one.claims) == 1
     where = ["--audits", str(audit_file.parent), "--measurements", str(folder), "--json"]
     for same, asked in ((of_files, []), (one, ["--claim", card.claims[0].id])):
-        assert run_command(["judge", "mini", *where, *asked]) == 0
-        assert json.loads(capsys.readouterr().out) == json_data(same)
+        assert cli("judge", "mini", *where, *asked).data == json_data(same)
     for runs, options, says in (
         (folder, {"claims": ["mini.other"]}, r"no claim 'mini\.other'"),
         (folder, {"tier": "quick"}, "stand in its manifest"),
@@ -140,7 +130,7 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
             ra.judge_measurements(audit_file, runs, **options)  # type: ignore[arg-type]
 
 
-def test_numbers_reach_the_record_exactly(audit_file: Path, tmp_path: Path) -> None:
+def test_numbers_reach_the_record_exactly(audit_file, tmp_path):
     audit = ra.open_audit(audit_file)
     ends = np.random.default_rng(0).normal(size=3)
     pair, mapping = (STEPS, ends), {"steps": list(STEPS), "values": ends.tolist()}
@@ -155,7 +145,7 @@ def test_numbers_reach_the_record_exactly(audit_file: Path, tmp_path: Path) -> N
         assert record.measurements.scalars == {"final": float(np.float32(0.1))}
 
 
-def test_a_measurement_may_have_any_name(tmp_path: Path) -> None:
+def test_a_measurement_may_have_any_name(tmp_path):
     one = {"kind": "scalar", "unit": "1", "meaning": "A number."}
     measured = {"distance": {**one, "kind": "series"}, "file": one, "allow_pickle": one}
     experiments = {"descent": {"title": "It descends", "measurements": measured}}
@@ -166,7 +156,7 @@ def test_a_measurement_may_have_any_name(tmp_path: Path) -> None:
     assert record.measurements.scalars == {"file": 1.0, "allow_pickle": 2.0}
 
 
-def test_a_diverged_seed_may_hold_what_is_not_finite(audit_file: Path) -> None:
+def test_a_diverged_seed_may_hold_what_is_not_finite(audit_file):
     seeds = {seed: one_seed(0.02, seed) for seed in range(6)}
     seeds[3] = {"distance": (STEPS, [1.0, np.inf, np.nan]), "final": np.nan}
     with pytest.raises(ra.SpecError, match=r"runs\[0\] \(descent\), seed 3, .*not finite"):
@@ -191,7 +181,7 @@ BAD: dict[str, Any] = {
 }
 
 
-def test_what_does_not_fit_is_told_by_its_place_in_memory(audit_file: Path, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_told_by_its_place_in_memory(audit_file, tmp_path):
     for said, runs in BAD.items():
         with pytest.raises(ra.AuditError, match=f"^{re.escape(said)}"):
             ra.judge_measurements(audit_file, runs)
@@ -201,9 +191,7 @@ def test_what_does_not_fit_is_told_by_its_place_in_memory(audit_file: Path, tmp_
     assert not list(tmp_path.glob(".made*"))
 
 
-def test_a_folder_is_replaced_only_if_it_holds_measurements(
-    audit_file: Path, tmp_path: Path
-) -> None:
+def test_a_folder_is_replaced_only_if_it_holds_measurements(audit_file, tmp_path):
     made, other = tmp_path / "made", tmp_path / "other"
     runs, fewer = every_run(), [descent(seeds=(0,))]
     ra.write_measurements(made, audit_file, runs)
@@ -225,7 +213,7 @@ def test_a_folder_is_replaced_only_if_it_holds_measurements(
 # --- scorecards -----------------------------------------------------------------------------------
 
 
-def test_a_scorecard_finds_claims_and_failures() -> None:
+def test_a_scorecard_finds_claims_and_failures():
     card = PaperScorecard.of(make_scorecard())
     first = card.claims[0]
     assert card.claim(first.id) is first
@@ -240,7 +228,7 @@ def test_a_scorecard_finds_claims_and_failures() -> None:
         card.failures(["suported"])
 
 
-def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
+def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame():
     card = make_scorecard()
     hostile = '<script>alert("x")</script>'
     paper = card.paper.model_copy(update={"title": hostile})
@@ -262,7 +250,7 @@ def test_a_notebook_shows_the_table_and_the_page_in_a_closed_frame() -> None:
         assert claim_.id in outside
 
 
-def test_a_scorecard_is_the_one_that_is_reported(tmp_path: Path) -> None:
+def test_a_scorecard_is_the_one_that_is_reported(tmp_path):
     card = make_scorecard()
     mine = PaperScorecard.of(card)
     assert isinstance(mine, ra.Scorecard)
@@ -289,9 +277,7 @@ def trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
-def test_the_trust_file_lies_in_the_users_configuration_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_trust_file_lies_in_the_users_configuration_folder(tmp_path, monkeypatch):
     for name in (TRUST_FILE_VARIABLE, "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -302,7 +288,7 @@ def test_the_trust_file_lies_in_the_users_configuration_folder(
     assert _trust_file() == tmp_path / "own" / "reproaudit" / "trust"
 
 
-def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust: Path) -> None:
+def test_foreign_code_is_asked_about_once_for_each_hash(audit_file, trust):
     folder, module = audit_file.parent, Catalog(audit_file.parent)["mini"].module
     asked: list[str] = []
 
@@ -338,9 +324,7 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust:
         require_consent([module], ask=lambda _question: False)
 
 
-def test_a_run_asks_first_then_makes_the_scorecard(
-    audit_file: Path, tmp_path: Path, trust: Path
-) -> None:
+def test_a_run_asks_first_then_makes_the_scorecard(audit_file, tmp_path, trust):
     store = tmp_path / "runs"
     with pytest.raises(ra.ConsentError, match="trust=True"):
         ra.run_paper(audit_file, store=store, ask=lambda _question: False)
@@ -358,9 +342,7 @@ def test_a_run_asks_first_then_makes_the_scorecard(
     assert whole.outcomes["mini.guessed"] is ra.Outcome.SUPPORTED
 
 
-def test_a_script_that_runs_a_paper_is_not_run_again_by_the_workers(
-    audit_file: Path, tmp_path: Path
-) -> None:
+def test_a_script_that_runs_a_paper_is_not_run_again_by_the_workers(audit_file, tmp_path):
     """Nothing guards its lines with ``__name__``, as scripts and notebooks have it."""
     script = tmp_path / "script.py"
     script.write_text(
@@ -375,9 +357,7 @@ def test_a_script_that_runs_a_paper_is_not_run_again_by_the_workers(
     assert (done.returncode, done.stdout) == (0, "begins\nsupported\n"), done.stderr
 
 
-def test_without_torch_a_run_is_one_line(
-    audit_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_torch_a_run_is_one_line(audit_file, tmp_path, monkeypatch):
     monkeypatch.setattr(api, "find_spec", lambda _name: None)
     with pytest.raises(ra.UsageError, match=r"^torch is not installed.*'\.\[run\]'$"):
         ra.run_paper(audit_file, store=tmp_path / "runs", trust=True)

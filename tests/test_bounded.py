@@ -1,7 +1,5 @@
 """A pipe, a large file or deep nesting in place of any file is one line, and nothing waits."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -53,7 +51,7 @@ def put_large(path: Path) -> None:
 # --- one file -------------------------------------------------------------------------------------
 
 
-def test_only_a_regular_file_of_bounded_size_is_read(tmp_path: Path) -> None:
+def test_only_a_regular_file_of_bounded_size_is_read(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"1234")
     link = tmp_path / "link"
@@ -75,7 +73,7 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path: Path) -> None:
         read_regular(tmp_path / "large", 2**29)
 
 
-def test_nesting_is_a_fault_of_the_text() -> None:
+def test_nesting_is_a_fault_of_the_text():
     assert decode_json('{"a": [1]}') == {"a": [1]}
     with pytest.raises(ValueError, match="nested too deeply"):
         decode_json(NEST)
@@ -88,17 +86,14 @@ SAYS = {put_nest: "not a whole", put_pipe: "a pipe", put_large: "1,099,511,627,7
 
 @pytest.mark.parametrize("put", SAYS)
 @pytest.mark.parametrize("what", ["record", "manifest"])
-def test_such_a_file_of_a_store_is_named_and_mended(
-    put: Put, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_such_a_file_of_a_store_is_named_and_mended(put, what, tmp_path, cli):
     store = Store(tmp_path / "runs")
     run = partial(run_cells, [cell()], locate, store, executor=InProcess(), declared=DECLARED)
     run()
     (record,) = store.files("toy2020", "quick")
     put(record if what == "record" else store.manifest.file)
     verify = ["verify", "toy2020", "--store", str(store.root)]
-    assert run_command(verify) == 3
-    assert (SAYS[put] if what == "record" else "manifest") in capsys.readouterr().out
+    assert (SAYS[put] if what == "record" else "manifest") in cli(*verify, code=3).out
     assert run_command([*verify, "--repair"]) == 0
     if what == "record":
         assert not record.exists()
@@ -115,20 +110,13 @@ def test_such_a_file_of_a_store_is_named_and_mended(
         (put_pipe, ["check", "audits/mini.yaml"]),
     ],
 )
-def test_such_a_file_of_a_command_is_one_line(
-    put: Put,
-    command: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_such_a_file_of_a_command_is_one_line(put, command, tmp_path, monkeypatch, cli):
     monkeypatch.chdir(tmp_path)
     file = write_paper(Path("audits")) / "mini.yaml"
     if command[0] != "check":
         file = Path("reports", "quick", "mini", "scorecard.json")
         file.parent.mkdir(parents=True)
     put(file)
-    assert run_command(command) == 2
-    said = "".join(capsys.readouterr())
+    said = "".join(cli(*command, code=2))
     assert file.name in "".join(said.split())
     assert len(said) < 1000

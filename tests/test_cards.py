@@ -1,12 +1,10 @@
 """Cards are read in both shapes; what cannot be read is named; drafts hold no guess and no harm."""
 
-from __future__ import annotations
-
 import contextlib
-import json
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -51,23 +49,21 @@ def card_of(folder: Path, text: str) -> Card:
         ),
     ],
 )
-def test_both_shapes_are_read_whole(
-    file: str, title: str, authors: tuple[str, ...], venue: tuple[str, int], results: str
-) -> None:
+def test_both_shapes_are_read_whole(file, title, authors, venue, results):
     card = read_card(CARDS / file)
     assert (card.title, card.authors, (card.venue, card.year)) == (title, authors, venue)
     assert card.rows == dict(zip(VariableName, results.split(), strict=True))
     assert card.remarks == ()
 
 
-def test_an_abstract_alone() -> None:
+def test_an_abstract_alone():
     card = read_card(CARDS / "abstract.txt")
     assert (card.title, card.venue, card.year) == ("On the Number of Sheep", "TESTCONF", 2033)
     assert (card.authors, card.rows) == ((), {})
     assert [remark.split(": ")[1] for remark in card.remarks] == ["authors", "title", *VariableName]
 
 
-def test_what_cannot_be_read_is_named_and_left_open() -> None:
+def test_what_cannot_be_read_is_named_and_left_open():
     card = read_card(CARDS / "gaps.txt")
     assert (card.title, card.authors, card.venue, card.year) == ("Sheep, again", (), None, None)
     assert {remark.removeprefix("card: ") for remark in card.remarks} == {
@@ -101,9 +97,7 @@ def test_what_cannot_be_read_is_named_and_left_open() -> None:
         ("2018", None),
     ],
 )
-def test_only_a_venue_is_read_as_one(
-    tmp_path: Path, line: str, venue: tuple[str, int] | None
-) -> None:
+def test_only_a_venue_is_read_as_one(tmp_path, line, venue):
     card = card_of(tmp_path, f"A Title\nAuthors: A. Bee\n{line}\nPseudocode No None.")
     assert (card.venue, card.year) == (venue if venue is not None else (None, None))
 
@@ -130,13 +124,10 @@ def assert_only_open(text: str, file: str = "p.yaml") -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "card",
 )
-def test_what_is_no_card(
-    tmp_path: Path, data: bytes, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_card(tmp_path, data, says, cli):
     path = tmp_path / "card.txt"
     path.write_bytes(data)
-    assert run_command(["new", "p", "--card", str(path), "--out", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
+    error = cli("new", "p", "--card", path, "--out", tmp_path, code=2).err
     assert str(path) in error
     assert says in error
     assert error.count("\n") == 1
@@ -144,7 +135,7 @@ def test_what_is_no_card(
 
 
 @pytest.mark.parametrize("unit", ["ICLR 2025\n", ", ", "Pseudocode Yes\n", "| "])
-def test_a_large_card_takes_no_time(tmp_path: Path, unit: str) -> None:
+def test_a_large_card_takes_no_time(tmp_path, unit):
     text = f"A title\nPseudocode No x\n{unit * (MAX_CARD_BYTES // len(unit) - 10)}"
     for content in (text, unit * (MAX_CARD_BYTES // len(unit))):
         began = time.process_time()
@@ -156,7 +147,7 @@ def test_a_large_card_takes_no_time(tmp_path: Path, unit: str) -> None:
 EVIL = 'x"""\nimport os  # \': [}, !!python/object:os.system {a: &b *b} <script>alert(1)</script> %'
 
 
-def test_a_hostile_title_is_only_text(tmp_path: Path) -> None:
+def test_a_hostile_title_is_only_text(tmp_path):
     title = " ".join(EVIL.split())
     rows = f"| Pseudocode | {title[:60]} | x |"
     card = card_of(tmp_path, f"{title}\nAuthors: {title}\nICLR 2025\n{rows}")
@@ -168,21 +159,23 @@ def test_a_hostile_title_is_only_text(tmp_path: Path) -> None:
 # --- reproaudit new -----------------------------------------------------------------------------
 
 
-def new(folder: Path, *more: str, slug: str = "sheep2031", card: str = "lines.txt") -> int:
-    return run_command(["new", slug, "--card", str(CARDS / card), "--out", str(folder), *more])
+@pytest.fixture
+def new(tmp_path: Path, cli: Any) -> Any:
+    """`reproaudit new` from a card."""
+
+    def call(*more: str, slug: str = "sheep2031", card: str = "lines.txt", code: int = 0) -> Any:
+        return cli("new", slug, "--card", CARDS / card, "--out", tmp_path, *more, code=code)
+
+    return call
 
 
 @pytest.mark.parametrize("card", ["lines.txt", "table.md", "abstract.txt", "gaps.txt"])
-def test_check_lists_what_a_draft_leaves_open(
-    tmp_path: Path, card: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert new(tmp_path / "mine", "--json", card=card) == 0
-    told = json.loads(capsys.readouterr().out)
-    file = tmp_path / "mine" / "sheep2031.yaml"
+def test_check_lists_what_a_draft_leaves_open(tmp_path, card, new, cli):
+    told = new("--json", card=card).data
+    file = tmp_path / "sheep2031.yaml"
     schema = str(file.with_name("schema.json"))
     assert told["files"] == [*(str(file.with_suffix(end)) for end in (".yaml", ".py")), schema]
-    assert run_command(["check", str(file), "--json"]) == 2
-    faults = json.loads(capsys.readouterr().out)
+    faults = cli("check", file, "--json", code=2).data
     assert {fault["rule"] for fault in faults} == LEFT_OPEN
     text = file.read_text()
     assert len(faults) == told["todo"] == todos_of(text)
@@ -197,40 +190,34 @@ def todos_of(text: str) -> int:
     return sum(line.count("TODO") for line in text.splitlines() if not line.startswith("#"))
 
 
-def test_force_does_not_write_through_a_link(tmp_path: Path) -> None:
-    assert new(tmp_path) == 0
+def test_force_does_not_write_through_a_link(tmp_path, new):
+    new()
     audit, kept = tmp_path / "sheep2031.yaml", tmp_path / "kept.txt"
     kept.write_text("not an audit")
     audit.unlink()
     audit.symlink_to(kept)
-    assert new(tmp_path, "--force") == 0
+    new("--force")
     assert not audit.is_symlink()
     assert kept.read_text() == "not an audit"
 
 
-def test_nothing_is_overwritten_without_force(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_is_overwritten_without_force(tmp_path, new):
     module = tmp_path / "sheep2031.py"
     module.write_text("# mine")
-    assert new(tmp_path) == 2
-    assert f"{module} is there already" in capsys.readouterr().err
+    assert f"{module} is there already" in new(code=2).err
     assert not module.with_suffix(".yaml").exists()
     assert module.read_text() == "# mine"
-    assert new(tmp_path, "--force") == 0
+    new("--force")
     assert "EXPERIMENTS" in module.read_text()
 
 
 @pytest.mark.parametrize("slug", ["Sheep", "../evil", "", "a" * 65])
-def test_a_slug_is_a_name(tmp_path: Path, slug: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert new(tmp_path, slug=slug) == 2
-    assert "is no slug" in capsys.readouterr().err
+def test_a_slug_is_a_name(tmp_path, slug, new):
+    assert "is no slug" in new(slug=slug, code=2).err
     assert list(tmp_path.iterdir()) == []
 
 
-def test_beside_the_shipped_audits_the_module_goes_to_the_shipped_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beside_the_shipped_audits_the_module_goes_to_the_shipped_ones(tmp_path, monkeypatch):
     monkeypatch.setattr(new_command, "shipped_audits", lambda: tmp_path / "audits")
     monkeypatch.setattr(new_command, "PACKAGE_FOLDER", tmp_path / "package")
     monkeypatch.chdir(tmp_path)
@@ -253,19 +240,15 @@ def filled(text: str) -> str:
     return head + marker + rest
 
 
-def test_a_draft_runs_once_it_is_filled_in(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert new(tmp_path) == 0
+def test_a_draft_runs_once_it_is_filled_in(tmp_path, new, cli):
+    new()
     audit, module = tmp_path / "sheep2031.yaml", tmp_path / "sheep2031.py"
     run = ["run", "sheep2031", "--audits", str(tmp_path), "--store", str(tmp_path / "runs")]
-    assert run_command(run) == 2
-    assert "[RA058]" in capsys.readouterr().err
+    assert "[RA058]" in cli(*run, code=2).err
 
     audit.write_text(filled(audit.read_text()))
     assert [fault for fault in read_audit(audit)[1] if fault.severity == "error"] == []
-    assert run_command([*run, "--json"]) == 3
-    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    (claim,) = cli(*run, "--json", code=3).data["claims"]
     assert claim["outcome"] == "error"
 
     other = tmp_path / "filled"
@@ -277,12 +260,11 @@ def test_a_draft_runs_once_it_is_filled_in(
            '    return {"outcome": value + seed / 1000}'  # fmt: skip
     (other / module.name).write_text(module.read_text().replace(todo, body))
     run = ["run", "sheep2031", "--audits", str(other), "--store", str(other / "runs"), "--json"]
-    assert run_command(run) == 0
-    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    (claim,) = cli(*run).data["claims"]
     assert claim["outcome"] == "supported"
 
 
-def test_a_draft_without_a_card(tmp_path: Path) -> None:
+def test_a_draft_without_a_card(tmp_path):
     assert run_command(["new", "sheep2031", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "sheep2031.yaml").read_text(encoding="utf-8")
     assert_only_open(text, "sheep2031.yaml")

@@ -1,9 +1,6 @@
 """Audits and modules are found in pairs, shipped ones and those of a user's own folder."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +10,7 @@ from reproaudit.cli import run_command
 from reproaudit.errors import SpecError, UsageError
 
 
-def test_every_shipped_audit_has_its_module() -> None:
+def test_every_shipped_audit_has_its_module():
     entries = Catalog().entries
     assert list(entries) == sorted(entries)
     assert set(entries) == {file.stem for file in audits_in(shipped_audits())}
@@ -23,7 +20,7 @@ def test_every_shipped_audit_has_its_module() -> None:
         assert entry.module.file.exists()
 
 
-def test_a_users_folder(tmp_path: Path) -> None:
+def test_a_users_folder(tmp_path):
     folder = write_paper(tmp_path / "mine")
     (folder / "shared_parts.py").touch()  # which any module may import
     catalog = Catalog(folder)
@@ -33,9 +30,7 @@ def test_a_users_folder(tmp_path: Path) -> None:
     assert Catalog(write_paper(tmp_path, slug))[slug].audit_file == tmp_path / f"{slug}.yaml"
 
 
-def test_an_audit_that_stands_alone_is_judged_and_not_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_that_stands_alone_is_judged_and_not_run(tmp_path, cli):
     folder = write_paper(tmp_path / "mine")
     (folder / "mini.py").unlink()
     entry = Catalog(folder)["mini"]
@@ -43,18 +38,13 @@ def test_an_audit_that_stands_alone_is_judged_and_not_run(
     with pytest.raises(SpecError, match=r"mini\.yaml: has no module .*but not run"):
         _ = entry.module
     store = ["--audits", str(folder), "--store", str(tmp_path / "runs")]
-    assert run_command(["run", "mini", *store]) == 2
-    assert "checked, reviewed and judged, but not run" in capsys.readouterr().err
+    assert "checked, reviewed and judged, but not run" in cli("run", "mini", *store, code=2).err
     assert run_command(["check", "mini", "--audits", str(folder)]) == 0
-    assert run_command(["list", *store]) == 0
-    assert "mini" in capsys.readouterr().out
-    assert run_command(["report", "mini", *store]) == 2
-    assert "no records of mini" in capsys.readouterr().err
+    assert "mini" in cli("list", *store).out
+    assert "no records of mini" in cli("report", "mini", *store, code=2).err
 
 
-def test_a_users_folder_is_named_by_a_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_users_folder_is_named_by_a_variable(tmp_path, monkeypatch):
     write_paper(tmp_path / "one", "one")
     write_paper(tmp_path / "two", "two")
     monkeypatch.chdir(tmp_path / "one")
@@ -66,23 +56,17 @@ def test_a_users_folder_is_named_by_a_variable(
         _ = Catalog().entries
 
 
-def test_check_takes_slugs_files_and_folders(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_takes_slugs_files_and_folders(tmp_path, cli):
     folder = write_paper(tmp_path / "mine")
     for named in (["mini", "--audits", str(folder)], [str(folder)], [str(folder / "mini.yaml")]):
-        assert run_command(["check", *named]) == 0
-        assert capsys.readouterr().out.count("1 audit:") == 1
+        assert cli("check", *named).out.count("1 audit:") == 1
     (tmp_path / "empty").mkdir()
-    assert run_command(["check", str(tmp_path / "empty")]) == 2
-    assert "no audit is in this folder" in capsys.readouterr().err
-    assert run_command(["check", "minj", "--audits", str(folder)]) == 2
-    assert "Did you mean 'mini'? Papers of your own: --audits DIR." in capsys.readouterr().err
+    assert "no audit is in this folder" in cli("check", tmp_path / "empty", code=2).err
+    printed = cli("check", "minj", "--audits", folder, code=2)
+    assert "Did you mean 'mini'? Papers of your own: --audits DIR." in printed.err
 
 
-def test_an_audit_of_the_documentation_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_of_the_documentation_alone(tmp_path, cli):
     """No settings, experiments or claims: still checked, listed and reported."""
     text = (shipped_audits() / "wang2024.yaml").read_text(encoding="utf-8")
     documentation = text.split("\naxes:")[0]
@@ -91,13 +75,11 @@ def test_an_audit_of_the_documentation_alone(
     alone = f"{documentation}\n".replace("slug: wang2024", "slug: mine2024")
     (audits / "mine2024.yaml").write_text(alone, encoding="utf-8")
     mine = ("--audits", str(audits))
-    assert run_command(["check", "mine2024", *mine]) == 0
-    assert capsys.readouterr().out == "1 audit: no errors, no warnings\n"
+    assert cli("check", "mine2024", *mine).out == "1 audit: no errors, no warnings\n"
     assert run_command(["report", "mine2024", *mine, "--out", str(out)]) == 0
     card = json.loads((out / "quick" / "mine2024" / "scorecard.json").read_text(encoding="utf-8"))
     assert card["claims"] == []
     assert len(card["audit"]["variables"]) == 9
     assert "Dataset Splits" in (out / "quick/mine2024/scorecard.html").read_text(encoding="utf-8")
-    capsys.readouterr()
-    assert run_command(["judge", "mine2024", *mine, "--template", str(tmp_path / "t")]) == 2
-    assert "states no claims" in capsys.readouterr().err
+    printed = cli("judge", "mine2024", *mine, "--template", tmp_path / "t", code=2)
+    assert "states no claims" in printed.err

@@ -1,15 +1,11 @@
 """`reproaudit check`: text, JSON and SARIF."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
 
 from reproaudit.audit.faults import REMEDIES, Fault
 from reproaudit.audit.loading import read_audit
-from reproaudit.cli import run_command
 from reproaudit.report.sarif import FINGERPRINT, sarif_log
 from test_loading import TEXT
 
@@ -30,9 +26,8 @@ def faults_in(text: str, file: str = "toy.yaml") -> list[Fault]:
     return read_audit(file, text)[1]
 
 
-def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["check", str(audit), "--sarif"]) == 2
-    log = json.loads(capsys.readouterr().out)
+def test_sarif_of_the_command(audit, cli):
+    log = cli("check", audit, "--sarif", code=2).data
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
     assert run["tool"]["driver"]["name"] == "reproaudit"
@@ -47,7 +42,7 @@ def test_sarif_of_the_command(audit: Path, capsys: pytest.CaptureFixture[str]) -
         assert line[place["region"]["startColumn"] - 1 :].startswith(("24", "TODO"))
 
 
-def test_sarif_knows_every_rule() -> None:
+def test_sarif_knows_every_rule():
     rules = sarif_log([])["runs"][0]["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == list(REMEDIES)
     assert {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "note"}
@@ -58,7 +53,7 @@ def fingerprints(faults: list[Fault]) -> list[str]:
     return [result["partialFingerprints"][FINGERPRINT] for result in results]
 
 
-def test_a_fingerprint_stays_when_a_fault_only_moves() -> None:
+def test_a_fingerprint_stays_when_a_fault_only_moves():
     before = fingerprints(faults_in(BAD))
     assert fingerprints(faults_in(f"\n\n\n{BAD}")) == before
     assert len(set(before)) == len(before) == 2
@@ -66,7 +61,7 @@ def test_a_fingerprint_stays_when_a_fault_only_moves() -> None:
     assert not set(fingerprints(faults_in(BAD, "toys.yaml"))) & set(before)
 
 
-def test_faults_at_one_place_are_told_apart() -> None:
+def test_faults_at_one_place_are_told_apart():
     text = TEXT.replace("    locator: Figure 1\n", "").replace(
         "    short: the loss falls and settles\n", ""
     )
@@ -75,18 +70,16 @@ def test_faults_at_one_place_are_told_apart() -> None:
     assert len(set(fingerprints(faults))) == 2
 
 
-def test_a_file_elsewhere_has_an_absolute_address(tmp_path: Path) -> None:
+def test_a_file_elsewhere_has_an_absolute_address(tmp_path):
     (fault,) = faults_in("", str(tmp_path / "ü.yaml"))
     result = sarif_log([fault])["runs"][0]["results"][0]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == (tmp_path / "ü.yaml").as_uri()
 
 
-def test_text_and_json_tell_the_same(audit: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["check", str(audit), "--json"]) == 2
-    data = json.loads(capsys.readouterr().out)
-    assert run_command(["check", str(audit)]) == 2
-    *lines, count = capsys.readouterr().out.splitlines()
+def test_text_and_json_tell_the_same(audit, cli):
+    data = cli("check", audit, "--json", code=2).data
+    *lines, count = cli("check", audit, code=2).out.splitlines()
     assert count == "1 audit: 1 error, 1 warning"
     places = [f"{fault['file']}:{fault['line']}:{fault['column']}" for fault in data]
     assert [line.rpartition(" [")[0].split(": ")[0] for line in lines] == places

@@ -1,8 +1,5 @@
 """The authors' checklist: its answers become their side of the variables; nothing is guessed."""
 
-from __future__ import annotations
-
-import json
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +11,6 @@ from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.model import AuthorsAnswer, VariableName
 from reproaudit.audit.review import Reviews
-from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parents[1]
 FILLED_IN = Path(__file__).parent / "checklists" / "checklist.tex"
@@ -29,7 +25,7 @@ def question(title: str, *lines: str) -> str:
     return "\n".join([f"\\item {{\\bf {title}}}", *(f"\\item[] {line}" for line in lines)])
 
 
-def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> None:
+def test_each_answer_reaches_the_variables_that_its_question_asks_about():
     read = read_checklist(FILLED_IN)
     found = {name: [(answer["answer"], answer.get("justification", "")) for answer in several]
              for name, several in read.answers.items()}  # fmt: skip
@@ -53,7 +49,7 @@ def test_each_answer_reaches_the_variables_that_its_question_asks_about() -> Non
 @pytest.mark.parametrize(
     "title", ["Experimental Setting/Details", "EXPERIMENTAL  setting / details"]
 )
-def test_editions_write_a_title_with_other_capitals_and_blanks(tmp_path: Path, title: str) -> None:
+def test_editions_write_a_title_with_other_capitals_and_blanks(tmp_path, title):
     file = tmp_path / "checklist.tex"
     file.write_text(question(title, r"Answer: \answerYes{}"))
     read = read_checklist(file)
@@ -78,7 +74,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_checklist_is_read_below_its_heading_in_other_forms(tmp_path: Path, form: str) -> None:
+def test_a_checklist_is_read_below_its_heading_in_other_forms(tmp_path, form):
     """A paper's own items in bold type are no questions, and count in no number."""
     template, number = FORMS[form]
     titles = {"Claims": (1, "Yes"), "Open Access to Data and Code": (5, "No")}
@@ -95,7 +91,7 @@ def test_a_checklist_is_read_below_its_heading_in_other_forms(tmp_path: Path, fo
     assert found == {"answer": "No", "locator": locator}
 
 
-def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path: Path) -> None:
+def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path):
     questions = [
         r"Do the claims hold? \answerYes{}",
         r"Are code, data, and instructions included? \answerYes{In the \emph{supplement}.}",
@@ -116,15 +112,14 @@ def test_the_form_of_2021_is_told_by_what_its_questions_ask(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("title", CHECKLIST_QUESTIONS)
-def test_the_page_has_every_question_with_its_variables(title: str) -> None:
+def test_the_page_has_every_question_with_its_variables(title):
     page = " ".join((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8").split())
     assert f"| {title} | {', '.join(CHECKLIST_QUESTIONS[title])} |" in page
 
 
-def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draft_holds_the_authors_side(tmp_path, cli):
     command = ["new", "sheep2031", "--checklist", str(FILLED_IN), "--out", str(tmp_path), "--json"]
-    assert run_command(command) == 0
-    said = json.loads(capsys.readouterr().out)["remarks"]
+    said = cli(*command).data["remarks"]
     assert any(remark.startswith("checklist: question 5 (") for remark in said)
     data = yaml.safe_load((tmp_path / "sheep2031.yaml").read_text(encoding="utf-8"))
     variables = data["variables"]
@@ -134,7 +129,7 @@ def test_a_draft_holds_the_authors_side(tmp_path: Path, capsys: pytest.CaptureFi
     assert all("card" not in variable for variable in variables.values())
 
 
-def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
+def test_the_authors_side_is_shown_and_counts_in_no_score():
     audit = load_audit(ROOT / "tests" / "audits" / "toy.yaml")
     answer = AuthorsAnswer(
         answer="Yes", justification="It is public.", locator="checklist, question 5", as_of=TODAY
@@ -174,14 +169,10 @@ def test_the_authors_side_is_shown_and_counts_in_no_score() -> None:
         ("\\item {\\bf Claims}\x1b[31m", "checklist.tex:1:19: found the control character U+001B"),
     ],
 )
-def test_a_malformed_file_is_one_line(
-    tmp_path: Path, text: str, complaint: str, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_a_malformed_file_is_one_line(tmp_path, text, complaint, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("checklist.tex").write_text(text)
     command = ["new", "sheep2031", "--checklist", "checklist.tex", "--out", "mine"]
-    assert run_command(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = cli(*command, code=2).err.splitlines()
     assert line.startswith(complaint)
     assert not Path("mine").exists()

@@ -1,7 +1,5 @@
 """The author's walkthrough, the action, the hook and the snippets: run or validated as they are."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping
@@ -35,7 +33,7 @@ def without_numbers(line: str) -> str:
 
 
 @pytest.mark.slow
-def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str]) -> None:
+def test_the_walkthrough_does_what_it_shows(tmp_path, light):
     folder = tmp_path / "examples" / "author"
     shutil.copytree(AUTHOR, folder)
     shutil.copytree(ROOT / "docs" / "tutorial", tmp_path / "docs" / "tutorial")
@@ -47,7 +45,7 @@ def test_the_walkthrough_does_what_it_shows(tmp_path: Path, light: dict[str, str
     assert len(ran) >= 7
 
 
-def test_what_the_page_shows_of_files_stands_in_them() -> None:
+def test_what_the_page_shows_of_files_stands_in_them():
     (shown,) = blocks("ci.md", "python")
     assert shown in (AUTHOR / "measure.py").read_text(encoding="utf-8")
     named = re.findall(r"^`([\w./-]+)` in `examples/author`", PAGE, re.MULTILINE)
@@ -86,7 +84,7 @@ def ours() -> dict[str, Any]:
     return dict(given)
 
 
-def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> None:
+def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts():
     assert ACTION["runs"]["using"] == "composite"
     assert all({"description", "default"} == set(one) for one in ACTION["inputs"].values())
     used: set[str] = set()
@@ -100,7 +98,7 @@ def test_the_action_is_a_composite_that_keeps_inputs_out_of_its_scripts() -> Non
     assert used == set(ACTION["inputs"])
 
 
-def test_a_strangers_checkout_runs_nothing(tmp_path: Path, light: dict[str, str]) -> None:
+def test_a_strangers_checkout_runs_nothing(tmp_path, light):
     """The command of the manual, and of GitLab, which is run as it is but for what is installed."""
     folder, note = tmp_path / "checkout", tmp_path / "ran"
     audits = write_paper(folder / "audits")
@@ -126,9 +124,7 @@ def test_a_strangers_checkout_runs_nothing(tmp_path: Path, light: dict[str, str]
 
 
 @pytest.mark.process
-def test_the_action_checks_judges_and_writes_the_summary(
-    tmp_path: Path, light: dict[str, str]
-) -> None:
+def test_the_action_checks_judges_and_writes_the_summary(tmp_path, light):
     shutil.copytree(AUTHOR, tmp_path / "author")
     folder = tmp_path / "author"
     (folder / "audits").mkdir()
@@ -151,7 +147,7 @@ def test_the_action_checks_judges_and_writes_the_summary(
     assert "2 failed" in summary
 
 
-def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str, str]) -> None:
+def test_the_action_tells_the_faults_of_an_audit(tmp_path, light):
     write_paper(tmp_path / "audits", confidence=2.0)
     code, said, summary = run_action(tmp_path, light)
     assert code == 2
@@ -168,7 +164,7 @@ def test_the_action_tells_the_faults_of_an_audit(tmp_path: Path, light: dict[str
 # --- the hook and the snippets --------------------------------------------------------------------
 
 
-def test_the_hook_checks_the_audits_that_a_commit_changes(tmp_path: Path) -> None:
+def test_the_hook_checks_the_audits_that_a_commit_changes(tmp_path):
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert {"id", "name", "entry", "language", "files"} <= set(hook)
     assert (hook["language"], hook["types"]) == ("python", ["yaml"])
@@ -184,7 +180,7 @@ def test_the_hook_checks_the_audits_that_a_commit_changes(tmp_path: Path) -> Non
     assert run_command([*words, str(audit)]) == 2
 
 
-def test_the_snippets_are_yaml_that_names_what_there_is() -> None:
+def test_the_snippets_are_yaml_that_names_what_there_is():
     given = ours()
     assert set(given) <= set(ACTION["inputs"])
     config = yaml.safe_load((AUTHOR / ".pre-commit-config.yaml").read_text("utf-8"))

@@ -1,7 +1,5 @@
 """The digest of a paper's code: layout and words leave it, what computes changes it."""
 
-from __future__ import annotations
-
 import ast
 import io
 import random
@@ -67,7 +65,7 @@ def counted(package: Path, paper: str) -> list[Path]:
     return [*own, *lab, package / "records.py"]
 
 
-def test_a_package_counts_only_where_a_file_that_is_imported_names_it() -> None:
+def test_a_package_counts_only_where_a_file_that_is_imported_names_it():
     papers = {paper: closure_of(paper_module(paper)).packages for paper in LEFT_OUT}
     reading = {paper for paper, packages in papers.items() if "sklearn" in packages}
     assert reading == {paper for paper, files in LEFT_OUT.items() if "images.py" not in files}
@@ -157,7 +155,7 @@ EDITS = [redocumented, redescribed, reannotated, logging_more, commented]
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_what_computes_nothing_leaves_the_digest(package: Path, paper: str) -> None:
+def test_what_computes_nothing_leaves_the_digest(package, paper):
     """All edits at once, each of which changes files."""
     texts = {file: file.read_text() for file in counted(package, paper)}
     for edit in EDITS:
@@ -179,7 +177,7 @@ def test_what_computes_nothing_leaves_the_digest(package: Path, paper: str) -> N
         "@register\ndef unused(x: int):\n    return x",
     ],
 )
-def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
+def test_what_may_compute_changes_the_digest(package, more):
     (paper, *_) = PAPERS
     file = package / "lab" / "training.py"
     before = "import logging\n_log = logging.getLogger(__name__)\n" + file.read_text()
@@ -204,7 +202,7 @@ def test_what_may_compute_changes_the_digest(package: Path, more: str) -> None:
         ("a = Field(description=b)", "a = Field(description=c)", False),
     ],
 )
-def test_which_annotations_and_descriptions_count(one: str, other: str, same: bool) -> None:
+def test_which_annotations_and_descriptions_count(one, other, same):
     found = [ast.dump(computing_tree(ast.parse(text))) for text in (one, other)]
     assert (found[0] == found[1]) is same
 
@@ -250,9 +248,7 @@ def _other(node: ast.AST) -> tuple[str, object] | None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_another_constant_or_operator_in_any_file_changes_the_digest(
-    package: Path, paper: str
-) -> None:
+def test_another_constant_or_operator_in_any_file_changes_the_digest(package, paper):
     before, tried = shipped(package, paper), 0
     for file in counted(package, paper):
         for text in mutants(file.read_text(), random.Random(file.name), 2):
@@ -324,7 +320,7 @@ def moved(package: Path, moves: dict[str, str]) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("paper", MOVES)
-def test_a_file_that_is_moved_or_renamed_leaves_the_digest(package: Path, paper: str) -> None:
+def test_a_file_that_is_moved_or_renamed_leaves_the_digest(package, paper):
     module = Module(f"reproaudit.papers.{paper}", package / "papers" / paper)
     before = closure_of(module)
     with moved(package, MOVES[paper]) as file:
@@ -357,7 +353,7 @@ TWINS = {
         "import left, right as pow\nz = left.draw() + 2 * pow.draw()\n",
     ],
 )
-def test_which_of_two_equal_files_is_used_counts(tmp_path: Path, text: str) -> None:
+def test_which_of_two_equal_files_is_used_counts(tmp_path, text):
     assert of_files(tmp_path, **TWINS) != of_files(tmp_path, **{**TWINS, "jones2021": text})
 
 
@@ -369,14 +365,14 @@ def test_which_of_two_equal_files_is_used_counts(tmp_path: Path, text: str) -> N
         "from shared import *\nz = one.X",
     ],
 )
-def test_a_name_that_another_file_reads_counts(tmp_path: Path, reading: str) -> None:
+def test_a_name_that_another_file_reads_counts(tmp_path, reading):
     paper = {"jones2021": reading, "left": "X = 1\n", "right": "X = 2\n"}
     one = of_files(tmp_path, **paper, shared="import left as one\nimport right as two\n")
     other = of_files(tmp_path, **paper, shared="import left as two\nimport right as one\n")
     assert one != other
 
 
-def test_a_users_files_may_have_other_names_and_places(tmp_path: Path) -> None:
+def test_a_users_files_may_have_other_names_and_places(tmp_path):
     renamed = {
         "jones2021": "import low\nfrom deep import r\nz = low.draw() + 2 * r.draw()\n",
         "low": TWINS["left"],
@@ -387,7 +383,7 @@ def test_a_users_files_may_have_other_names_and_places(tmp_path: Path) -> None:
     assert of_files(tmp_path / "a", **TWINS) != of_files(tmp_path / "b", **renamed)
 
 
-def test_a_users_paper_is_its_file_and_what_it_imports_of_its_folder(tmp_path: Path) -> None:
+def test_a_users_paper_is_its_file_and_what_it_imports_of_its_folder(tmp_path):
     before = users(tmp_path / "a")
     assert users(tmp_path / "elsewhere") == before
     counts = {
@@ -406,7 +402,7 @@ def test_a_users_paper_is_its_file_and_what_it_imports_of_its_folder(tmp_path: P
         ("x = " + " + ".join(["y"] * 5000), "is not valid Python .*recursion"),
     ],
 )
-def test_a_module_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, says: str) -> None:
+def test_a_module_that_cannot_be_read_is_one_line(tmp_path, text, says):
     with pytest.raises(SpecError, match=says):
         users(tmp_path, **{"near.py": text})
     with pytest.raises(SpecError, match="no such module"):
@@ -424,9 +420,7 @@ def test_a_module_that_cannot_be_read_is_one_line(tmp_path: Path, text: str, say
         ("from reproaudit.lab import torch_generator", "", True),
     ],
 )
-def test_a_card_is_for_a_module_that_imports_torch(
-    tmp_path: Path, source: str, helper: str, wanted: bool
-) -> None:
+def test_a_card_is_for_a_module_that_imports_torch(tmp_path, source, helper, wanted):
     (tmp_path / "mine.py").write_text(f"{source}\n")
     (tmp_path / "near.py").write_text(f"{helper}\n")
     assert imports_torch(Module("mine", tmp_path / "mine.py", importable=False)) is wanted
@@ -437,7 +431,7 @@ NUMPY_ALONE = set(LEFT_OUT) - {"ahn2023", "chen2024", "wang2024", "yang2025"}
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_each_shipped_paper_with_torch_may_use_a_card(paper: str) -> None:
+def test_each_shipped_paper_with_torch_may_use_a_card(paper):
     wanted = paper not in NUMPY_ALONE
     module = Module(f"reproaudit.papers.{paper}", PACKAGE / "papers" / paper)
     assert imports_torch(module) is wanted

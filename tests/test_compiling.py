@@ -1,7 +1,5 @@
 """Machine code on disk follows every file of a paper, and a folder that cannot be written."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -52,7 +50,7 @@ def written(folder: Path, added: int) -> Path:
     return folder
 
 
-def test_compilation_is_reported_once_for_all_that_a_function_calls() -> None:
+def test_compilation_is_reported_once_for_all_that_a_function_calls():
     inner = numba.njit(lambda x: x + 1)
     outer = numba.njit(lambda x: inner(x) + 1)
     told: list[bool] = []
@@ -64,7 +62,7 @@ def test_compilation_is_reported_once_for_all_that_a_function_calls() -> None:
     assert told == [True, False, True, False]
 
 
-def test_a_change_in_another_file_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_change_in_another_file_is_compiled_anew(tmp_path):
     cache = tmp_path / "cache"
     assert shown(written(tmp_path, 10), cache) == ["12", "0"]
     assert shown(written(tmp_path, 10), cache) == ["12", "1"]
@@ -73,7 +71,7 @@ def test_a_change_in_another_file_is_compiled_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     closed = tmp_path / "a file"
     closed.write_text("")
     assert shown(written(tmp_path, 10), closed) == ["12", "0"]
@@ -81,8 +79,8 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("importable", [True, False])
 def test_machine_code_of_a_users_module_lies_by_the_hash_of_its_code(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, importable: bool
-) -> None:
+    tmp_path, monkeypatch, importable
+):
     """What lies compiled in the user's own folder need not be of these sources."""
     name = f"jones_{importable}"
     (tmp_path / f"{name}.py").write_text("EXPERIMENTS = {}\n")

@@ -1,7 +1,5 @@
 """The cores that a process may use, on systems that tell and on systems that do not."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -13,9 +11,7 @@ from reproaudit.run.devices import KERNEL_VARIABLES, available_cores, processor
     ("allowed", "counted", "cores"),
     [({0, 3, 5}, 64, 3), ({2}, 64, 1), (set(), 64, 1), (None, 4, 4), (None, None, 1)],
 )
-def test_only_the_cores_that_this_process_is_allowed_count(
-    monkeypatch: pytest.MonkeyPatch, allowed: set[int] | None, counted: int | None, cores: int
-) -> None:
+def test_only_the_cores_that_this_process_is_allowed_count(monkeypatch, allowed, counted, cores):
     monkeypatch.setattr(os, "cpu_count", lambda: counted)
     monkeypatch.setattr(os, "sched_getaffinity", {0: allowed}.__getitem__, raising=False)
     if allowed is None:
@@ -23,7 +19,7 @@ def test_only_the_cores_that_this_process_is_allowed_count(
     assert available_cores() == cores
 
 
-def test_what_chooses_kernels_is_a_part_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_chooses_kernels_is_a_part_of_the_processor(monkeypatch):
     for name in KERNEL_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     plain = processor()

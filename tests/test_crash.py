@@ -1,13 +1,9 @@
 """Runs that are killed, interrupted, or share a store, as programs of their own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,9 +52,7 @@ def first_lines(process: subprocess.Popen[str], until: str) -> None:
     pytest.fail(f"the program never said {until}: {process.communicate()[1]}")
 
 
-def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_is_what_a_killed_run_goes_on_from(tmp_path, monkeypatch):
     """A run cut off at its first checkpoint is not trained from the start again."""
     store = Store(tmp_path)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
@@ -95,12 +89,7 @@ def test_a_checkpoint_is_what_a_killed_run_goes_on_from(
     ],
     ids=["SIGTERM", "Ctrl-C", "timeout"],
 )
-def test_an_interrupted_run_saves_and_resumes(
-    tmp_path: Path,
-    jobs: int,
-    interrupt: Callable[[subprocess.Popen[str]], None],
-    expected: dict[tuple[str, int], Record],
-) -> None:
+def test_an_interrupted_run_saves_and_resumes(tmp_path, jobs, interrupt, expected):
     store = Store(tmp_path)
     process = start(tmp_path, *SLOW, "--seeds", "2", "--jobs", str(jobs), session=True)
     first_lines(process, "Progress")

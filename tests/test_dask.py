@@ -1,11 +1,8 @@
 """Cells on the workers of a real Dask scheduler of this machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,7 +35,7 @@ def cluster() -> Iterator[Any]:
         yield one
 
 
-def test_the_same_bits_as_here_without_a_shared_folder(tmp_path: Path, cluster: Any) -> None:
+def test_the_same_bits_as_here_without_a_shared_folder(tmp_path, cluster):
     wanted = [cell(seed=0), cell("sums", seed=1), cell("chance", seed=2)]
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
     run(here, None, *wanted)
@@ -66,7 +63,7 @@ def killing(executor: DaskWorkers, times: int) -> Any:
 
 
 @pytest.mark.process
-def test_a_cell_whose_worker_is_killed_starts_anew(tmp_path: Path, cluster: Any) -> None:
+def test_a_cell_whose_worker_is_killed_starts_anew(tmp_path, cluster):
     slow = cell(pause=0.02, steps=100)
     executor = DaskWorkers(cluster.scheduler_address)
     store, calm = Store(tmp_path / "runs"), Store(tmp_path / "calm")
@@ -76,7 +73,7 @@ def test_a_cell_whose_worker_is_killed_starts_anew(tmp_path: Path, cluster: Any)
 
 
 @pytest.mark.process
-def test_a_cell_that_takes_two_workers_with_it_has_failed(tmp_path: Path) -> None:
+def test_a_cell_that_takes_two_workers_with_it_has_failed(tmp_path):
     executor = DaskWorkers("local")
     store = Store(tmp_path / "runs")
     slow = cell(pause=0.02, steps=100)
@@ -85,9 +82,7 @@ def test_a_cell_that_takes_two_workers_with_it_has_failed(tmp_path: Path) -> Non
 
 
 @pytest.mark.process
-def test_a_cell_that_ends_its_process_twice_has_failed_and_the_dask_worker_lives(
-    tmp_path: Path, cluster: Any
-) -> None:
+def test_a_cell_that_ends_its_process_twice_has_failed_and_the_dask_worker_lives(tmp_path, cluster):
     store = Store(tmp_path / "runs")
     notes: list[str] = []
 
@@ -104,7 +99,7 @@ def test_a_cell_that_ends_its_process_twice_has_failed_and_the_dask_worker_lives
 
 
 @pytest.mark.process
-def test_a_worker_with_several_threads_is_refused(tmp_path: Path) -> None:
+def test_a_worker_with_several_threads_is_refused(tmp_path):
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
@@ -114,7 +109,7 @@ def test_a_worker_with_several_threads_is_refused(tmp_path: Path) -> None:
         run(Store(tmp_path / "runs"), DaskWorkers(wide.scheduler_address), cell())
 
 
-def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler_is_one_clear_line(monkeypatch):
     monkeypatch.setattr("reproaudit.run.executors.dask.CONNECT_SECONDS", 0.5)
     with pytest.raises(TechnicalError, match="no scheduler with a worker"):
         DaskWorkers("tcp://127.0.0.1:9").__enter__()
@@ -122,8 +117,8 @@ def test_no_scheduler_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.process
 def test_a_worker_that_is_started_here_imports_nothing_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     imported = namesake(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert run(Store(tmp_path / "runs"), DaskWorkers("local"), cell()).completed == 1

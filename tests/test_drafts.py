@@ -1,10 +1,7 @@
 """A draft of claims or of results, filled in, is an audit by which `judge` answers."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,6 @@ from reproaudit.audit.card import Card
 from reproaudit.audit.draft import Results, draft_claims
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.stated import MOST_CLAIMS, StatedClaim, read_claims
-from reproaudit.cli import run_command
 from test_cards import filled
 
 pytestmark = pytest.mark.usefixtures("measured_here")
@@ -36,32 +32,33 @@ SCORES = {
 }
 
 
-def drafted(folder: Path, *arguments: str, slug: str = "maxrl2026") -> tuple[Path, dict[str, Any]]:
-    assert run_command(["new", slug, *arguments, "--out", str(folder)]) == 0
+def drafted(
+    cli: Any, folder: Path, *arguments: object, slug: str = "maxrl2026"
+) -> tuple[Path, dict[str, Any], str]:
+    """The file of a draft, its data, and what the command said."""
+    said = cli("new", slug, *arguments, "--out", folder).out
     file = folder / f"{slug}.yaml"
     text = file.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 50
     data = yaml.safe_load(text)
     assert isinstance(data, dict)
-    return file, data
+    return file, data, said
 
 
-def outcomes_of(audit: Path, results: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+def outcomes_of(audit: Path, results: Path, cli: Any) -> dict[str, str]:
     audit.write_text(filled(audit.read_text(encoding="utf-8")), encoding="utf-8")
     assert [fault for fault in read_audit(audit)[1] if fault.severity == "error"] == []
-    capsys.readouterr()
-    assert run_command(["judge", str(audit), str(results), "--json"]) == 0
-    claims = json.loads(capsys.readouterr().out)["claims"]
+    claims = cli("judge", audit, results, "--json").data["claims"]
     return {claim["id"].partition(".")[2]: claim["outcome"] for claim in claims}
 
 
 # --- claims ---------------------------------------------------------------------------------------
 
 
-def test_claims_are_drafted_in_the_order_of_their_file(tmp_path: Path) -> None:
+def test_claims_are_drafted_in_the_order_of_their_file(tmp_path, cli):
     claims = tmp_path / "claims.txt"
     claims.write_text(CLAIMS)
-    file, data = drafted(tmp_path, "--claims", str(claims))
+    file, data, _ = drafted(cli, tmp_path, "--claims", claims)
     assert [*data["claims"]] == ["maxrl-reaches-higher-pass", "maxrl-improves-checkpoint-starts",
                                  "pass-8-least-0"]  # fmt: skip
     checks = [claim["holds_if"][0] for claim in data["claims"].values()]
@@ -82,20 +79,20 @@ def test_claims_are_drafted_in_the_order_of_their_file(tmp_path: Path) -> None:
         {"one": {"statement": "One is more than two."}},
     ],
 )
-def test_claims_in_json(tmp_path: Path, claims: object) -> None:
+def test_claims_in_json(tmp_path, cli, claims):
     file = tmp_path / "claims.json"
     file.write_text(json.dumps(claims))
     (claim,) = read_claims(file)
     assert claim.says == "One is more than two."
-    _, data = drafted(tmp_path, "--claims", str(file))
+    _, data, _ = drafted(cli, tmp_path, "--claims", file)
     assert [*data["claims"]] == [claim.name or "one-more-two"]
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, MOST_CLAIMS])
-def test_a_draft_has_at_most_fifty_lines(tmp_path: Path, count: int) -> None:
+def test_a_draft_has_at_most_fifty_lines(tmp_path, cli, count):
     claims = tmp_path / "claims.txt"
     claims.write_text("The loss is small.\n" * count)
-    file, data = drafted(tmp_path, "--claims", str(claims))
+    file, data, _ = drafted(cli, tmp_path, "--claims", claims)
     assert len(data["claims"]) == count
     text = filled(file.read_text()).replace("value: Written by a person.", "value: loss")
     _, faults = read_audit(file, text)
@@ -115,13 +112,10 @@ def test_a_draft_has_at_most_fifty_lines(tmp_path: Path, count: int) -> None:
         ("x\x1b", "U+001B"),
     ],
 )
-def test_what_is_no_list_of_claims(
-    tmp_path: Path, text: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_list_of_claims(tmp_path, text, says, cli):
     file = tmp_path / "claims"
     file.write_text(text)
-    assert run_command(["new", "p", "--claims", str(file), "--out", str(tmp_path / "mine")]) == 2
-    error = capsys.readouterr().err
+    error = cli("new", "p", "--claims", file, "--out", tmp_path / "mine", code=2).err
     assert error.startswith(str(file))
     assert says in error
     assert not (tmp_path / "mine").exists()
@@ -130,7 +124,7 @@ def test_what_is_no_list_of_claims(
 # --- results --------------------------------------------------------------------------------------
 
 
-def test_every_claim_of_a_draft_has_another_name() -> None:
+def test_every_claim_of_a_draft_has_another_name():
     named = [StatedClaim(text) for text in ("\u00a1", "1", "claim 1", "2", "a", "a", "a 6")]
     draft = draft_claims("p", Card(), TODAY, named, Results())
     assert "RA006" not in {fault.rule for fault in read_audit("p.yaml", draft)[1]}
@@ -173,70 +167,58 @@ def files(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("written", [nested, lists, table, files])
-def test_results_are_judged_by_their_own_draft(
-    tmp_path: Path, written: Callable[[Path], Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_are_judged_by_their_own_draft(tmp_path, written, cli):
     results = written(tmp_path)
-    audit, data = drafted(tmp_path, "--from", str(results))
+    audit, data, said = drafted(cli, tmp_path, "--from", results)
     assert data["method"] == "maxrl"
-    assert f"then: reproaudit judge {audit} {results}" in capsys.readouterr().out
+    assert f"then: reproaudit judge {audit} {results}" in said
     arms = {claim["holds_if"][0]["arm"] for claim in data["claims"].values()}
     assert arms == {"reinforce", "checkpoint"}
-    outcomes = outcomes_of(audit, results, capsys)
+    outcomes = outcomes_of(audit, results, cli)
     by_arm = {name.rpartition("-")[2]: outcome for name, outcome in outcomes.items()}
     assert by_arm == {"reinforce": "supported", "checkpoint": "undecided"}
 
 
-def test_claims_find_their_measurement_and_arm_in_results(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_claims_find_their_measurement_and_arm_in_results(tmp_path, cli):
     claims = tmp_path / "claims.txt"
     claims.write_text(CLAIMS)
     results = nested(tmp_path)
-    audit, data = drafted(tmp_path, "--claims", str(claims), "--from", str(results))
+    audit, data, _ = drafted(cli, tmp_path, "--claims", claims, "--from", results)
     checks = [claim["holds_if"][0] for claim in data["claims"].values()]
     assert [check.get("arm") for check in checks] == ["reinforce", "checkpoint", None]
     assert {check["value"] for check in checks} == {"pass_8"}
-    outcomes = outcomes_of(audit, results, capsys)
+    outcomes = outcomes_of(audit, results, cli)
     assert [*outcomes.values()][:2] == ["supported", "undecided"]
 
 
-def test_one_arm_alone_is_held_against_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_arm_alone_is_held_against_numbers(tmp_path, cli):
     results = tmp_path / "runs.json"
     results.write_text(json.dumps([{"seed": n, "final": {"acc": 0.9 + n / 100}} for n in range(5)]))
-    audit, data = drafted(tmp_path, "--from", str(results), slug="x2031")
+    audit, data, _ = drafted(cli, tmp_path, "--from", results, slug="x2031")
     assert "method" not in data
     (claim,) = data["claims"].values()
     assert claim["holds_if"] == [
         {"kind": "reaches", "value": "final_acc", "at_least": "TODO", "from": "TODO"}
     ]
-    assert len(outcomes_of(audit, results, capsys)) == 1
+    assert len(outcomes_of(audit, results, cli)) == 1
 
 
-def test_what_judge_will_ask_is_said_at_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_judge_will_ask_is_said_at_once(tmp_path, cli):
     results = tmp_path / "runs.json"
     results.write_text(json.dumps({"accuracy": [0.8, 0.81, 0.82]}))
-    drafted(tmp_path, "--from", str(results), slug="x2031")
-    said = capsys.readouterr().out
+    _, _, said = drafted(cli, tmp_path, "--from", results, slug="x2031")
     assert re.search(r"judge asks before it reads them: .*found no seed", said)
 
 
-def test_results_without_a_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_results_without_a_number(tmp_path, cli):
     results = tmp_path / "runs.csv"
     results.write_text("name,note\na,b\n")
     command = ["new", "p", "--from", str(results), "--out", str(tmp_path / "mine")]
-    assert run_command(command) == 2
-    assert f"{results}: found no number of a run" in capsys.readouterr().err
+    assert f"{results}: found no number of a run" in cli(*command, code=2).err
     assert not (tmp_path / "mine").exists()
 
 
-def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(tmp_path, cli):
     results = tmp_path / "table.csv"
     rows = [
         f"m{arm},{seed},{0.5 + arm / 20 + seed / 99:.4f},{arm - seed / 99:.4f},{seed}"
@@ -246,7 +228,7 @@ def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(
     names = [f"method {letter}" for letter in "abcdef"]
     lines = [row.replace(row[:2], names[int(row[1])], 1) for row in rows]
     results.write_text("\n".join(["method,seed,accuracy,score,epochs", *lines]))
-    audit, data = drafted(tmp_path, "--from", str(results), slug="x2031")
+    audit, data, said = drafted(cli, tmp_path, "--from", results, slug="x2031")
     assert len(data["claims"]) == len(names) - 1
-    assert "also measured, and in no claim: score, epochs" in capsys.readouterr().out
-    assert len(outcomes_of(audit, results, capsys)) == len(data["claims"])
+    assert "also measured, and in no claim: score, epochs" in said
+    assert len(outcomes_of(audit, results, cli)) == len(data["claims"])

@@ -1,7 +1,5 @@
 """From a store to a scorecard: which records are judged, and by what history."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -12,7 +10,6 @@ import pytest
 
 from miniatures import aligns, audit_data, claim, git, write_paper
 from reproaudit.audit.catalog import Catalog, Entry
-from reproaudit.cli import run_command
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import ClaimAnswer
 from reproaudit.report.files import json_data
@@ -33,14 +30,12 @@ def audits(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(tmp_path: Path, audits: Path, cli: Any) -> Command:
     """A command on the paper, whose JSON is read."""
 
     def call(name: str, *arguments: str, code: int = 0) -> dict[str, Any]:
-        capsys.readouterr()
-        known = ["--audits", str(audits), "--store", str(tmp_path / "runs"), "--json"]
-        assert run_command([name, "mini", *arguments, *known]) == code
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        known = ["--audits", audits, "--store", tmp_path / "runs", "--json"]
+        found: dict[str, Any] = cli(name, "mini", *arguments, *known, code=code).data
         return found
 
     return call
@@ -57,6 +52,12 @@ def judged(audits: Path, tier: Any = "quick") -> Scorecard:
 
 def guessed(card: Scorecard) -> ClaimAnswer:
     return next(one for one in card.claims if one.id == "mini.guessed")
+
+
+def alternatives(card: dict[str, Any]) -> list[tuple[float, str]]:
+    """The values of the guess that were tried, and what each answers."""
+    (found,) = (one for one in card["claims"] if one["id"] == "mini.guessed")
+    return [(one["varied"]["value"], one["answer"]) for one in found["alternatives"]]
 
 
 def reasons(card: dict[str, Any], name: str) -> list[str]:
@@ -90,7 +91,7 @@ def edit_module(audits: Path) -> None:
 # --- which records --------------------------------------------------------------------------------
 
 
-def test_the_pages_of_a_run_are_those_of_its_report(tmp_path: Path, command: Command) -> None:
+def test_the_pages_of_a_run_are_those_of_its_report(tmp_path, command):
     """Byte by byte."""
     tier = "paper"
     assert command("multiverse", "--tier", tier)
@@ -101,9 +102,7 @@ def test_the_pages_of_a_run_are_those_of_its_report(tmp_path: Path, command: Com
     assert {name: (folder / name).read_bytes() for name in pages} == pages
 
 
-def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
-    audits: Path, command: Command
-) -> None:
+def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(audits, command):
     command("multiverse")
     edit_module(audits)
     card = command("run")
@@ -113,9 +112,7 @@ def test_a_run_judges_what_it_planned_and_alternatives_of_the_same_code(
     assert outcome(command("run"), "guessed") == "depends"
 
 
-def test_a_report_judges_todays_records_else_those_with_most_cells(
-    audits: Path, command: Command
-) -> None:
+def test_a_report_judges_todays_records_else_those_with_most_cells(audits, command):
     first = command("run")
     assert judged(audits).made.of_today
     before = (audits / "mini.py").read_text()
@@ -135,9 +132,7 @@ def test_a_report_judges_todays_records_else_those_with_most_cells(
     assert answers(json_data(judged(audits))) == answers(first)
 
 
-def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_a_damaged_record_of_an_alternative_is_left_out_and_said(tmp_path, audits, command):
     command("multiverse")
     file = next((tmp_path / "runs" / "mini" / "multiverse-quick").rglob("*.json"))
     file.write_text("{")
@@ -145,19 +140,7 @@ def test_a_damaged_record_of_an_alternative_is_left_out_and_said(
     assert card["made"]["damaged"] == 1
 
 
-def test_custom_and_salted_records_feed_no_other_answer(audits: Path, command: Command) -> None:
-    before = command("run", "--tier", "paper")
-    command("run", "--tier", "paper", "--seeds", "7", "--set", "level=0.9")
-    salted = command("run", "--tier", "paper", "--salt", "word")
-    assert (before["tier"], salted["tier"]) == ("paper", "paper-word")
-    seeds = [{run["seed"] for run in one["claims"][0]["base"]["runs"]} for one in (before, salted)]
-    assert not seeds[0] & seeds[1]
-    after = command("report", "--tier", "paper")
-    assert after["claims"] == before["claims"]
-    assert (before["earlier_results"], after["earlier_results"]) == (0, 1), "the salted result"
-
-
-def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Command) -> None:
+def test_an_archive_is_judged_whole_whatever_its_seeds(audits, command):
     """A changed rule draws other seeds; who shipped the records drew theirs."""
     before = command("run", "--tier", "paper")
     claims = [claim("mini", "supported", main=True, headline=[aligns(0.2)])]
@@ -170,12 +153,27 @@ def test_an_archive_is_judged_whole_whatever_its_seeds(audits: Path, command: Co
     assert of_store.claims[0].base.n == 0, "the plan names other seeds"
 
 
-def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits: Path, command: Command) -> None:
+def test_an_archive_tells_of_alternatives_at_the_quick_tier(audits, command):
     command("multiverse", "--tier", "quick")
     command("run", "--tier", "paper")
     card = of_archive(audits, command)
     assert guessed(card).alternatives == guessed(judged(audits, "paper")).alternatives
     assert {alternative.n for alternative in guessed(card).alternatives} == {5}
+
+
+def test_the_multiverse_runs_what_is_missing(tmp_path, audits, command, cli):
+    known = ["mini", "--audits", audits, "--store", tmp_path / "runs"]
+    assert "35 cells" in cli("run", *known).err
+    budget = command("multiverse", "--budget", "0s")
+    assert alternatives(budget) == [], "a budget starts nothing more"
+    said = cli("multiverse", *known, "--verbose")
+    assert "45 cells, 35 have records already" in said.err
+    assert "guess: level 0.3, 0 of 5" in said.out
+    assert f"wrote {tmp_path / 'reports' / 'quick' / 'mini' / 'scorecard.html'}" in said.out
+    tiers = {path.name for path in (tmp_path / "runs" / "mini").iterdir()}
+    assert tiers == {"multiverse-quick", "quick"}
+    for name in ("multiverse", "report"):
+        assert alternatives(command(name)) == [(0.04, "yes"), (0.3, "no")]
 
 
 # --- of which data --------------------------------------------------------------------------------
@@ -199,9 +197,7 @@ def answers(card: dict[str, Any]) -> list[Any]:
     return [[one["id"], one["outcome"], one["base"], one["alternatives"]] for one in card["claims"]]
 
 
-def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
-    data: Path, command: Command
-) -> None:
+def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(data, command):
     tier = "paper"
     first = answers(command("multiverse", "--tier", tier) and command("run", "--tier", tier))
     data.write_text("0.5")
@@ -216,15 +212,7 @@ def test_a_report_is_of_the_data_of_the_last_run_though_it_measured_nothing(
     assert "they read another 'added'" in " ".join(said_of(card))
 
 
-def test_a_run_without_alternatives_judges_none_of_other_data(data: Path, command: Command) -> None:
-    command("multiverse")
-    data.write_text("0.5")
-    card = command("run")
-    assert "guess not settled" in reasons(card, "guessed")
-    assert answers(command("report")) == answers(card)
-
-
-def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Command) -> None:
+def test_data_that_are_gone_fail_a_run_and_its_report(data, command):
     command("run")
     data.unlink()
     assert command("run", code=3)["claims"][0]["outcome"] == "error"
@@ -233,9 +221,7 @@ def test_data_that_are_gone_fail_a_run_and_its_report(data: Path, command: Comma
     assert "35 quick records were left out: they read another 'added'" in " ".join(said_of(card))
 
 
-def test_an_archive_is_of_the_data_of_the_last_run(
-    data: Path, audits: Path, command: Command
-) -> None:
+def test_an_archive_is_of_the_data_of_the_last_run(data, audits, command):
     first = answers(command("run", "--tier", "paper"))
     for added in ("0.5", "0"):
         data.write_text(added)
@@ -274,26 +260,18 @@ def by_kind(audits: Path) -> Callable[..., None]:
     return write
 
 
-def refused(audits: Path, capsys: pytest.CaptureFixture[str], name: str, *options: str) -> str:
-    capsys.readouterr()
-    store = str(audits.parent / "runs")
-    assert run_command([name, "mini", *options, "--audits", str(audits), "--store", store]) == 2
-    said = capsys.readouterr()
+def refused(audits: Path, cli: Any, name: str, *options: str) -> str:
+    store = audits.parent / "runs"
+    said = cli(name, "mini", *options, "--audits", audits, "--store", store, code=2)
     assert not said.out
     return said.err
 
 
 @pytest.mark.parametrize("name", ["report", "run"])
-def test_exchanged_coordinates_are_refused(
-    audits: Path,
-    by_kind: Callable[..., None],
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-) -> None:
+def test_exchanged_coordinates_are_refused(audits, by_kind, command, cli, name):
     assert command("run")["claims"][0]["outcome"] == "supported"
     by_kind("high", "low")
-    said = " ".join(refused(audits, capsys, name).split())
+    said = " ".join(refused(audits, cli, name).split())
     assert (
         "mini, experiment 'descent': 15 quick records have 'ends' along kind = low, high, and the "
         "audit now declares kind = high, low. Put the audit's coordinates back, or measure again "
@@ -303,22 +281,7 @@ def test_exchanged_coordinates_are_refused(
     assert command(name)["claims"][0]["outcome"] == "supported"
 
 
-def test_records_that_are_measured_again_have_todays_coordinates(
-    by_kind: Callable[..., None], command: Command
-) -> None:
-    command("run")
-    by_kind("low", "tall")
-    before = command("run", "--fresh")
-    assert before["claims"][0]["outcome"] == "supported"
-    assert answers(command("report")) == answers(before)
-
-
-def test_alternatives_of_other_coordinates_are_left_out_and_named(
-    audits: Path,
-    by_kind: Callable[..., None],
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_alternatives_of_other_coordinates_are_left_out_and_named(audits, by_kind, command, cli):
     command("multiverse")
     by_kind("low", "tall")
     ran = command("run", "--fresh")
@@ -327,14 +290,14 @@ def test_alternatives_of_other_coordinates_are_left_out_and_named(
     assert "measured 'ends' along kind = high" in line
     assert "guess not settled" in reasons(ran, "guessed")
     assert answers(command("report")) == answers(ran)
-    assert "kind = tall" in refused(audits, capsys, "multiverse")
+    assert "kind = tall" in refused(audits, cli, "multiverse")
     command("multiverse", "--fresh")
     assert outcome(command("report"), "guessed") == "depends"
 
 
 def test_the_same_coordinates_written_otherwise_and_a_new_measurement_change_nothing(
-    audits: Path, by_kind: Callable[..., None], command: Command
-) -> None:
+    audits, by_kind, command
+):
     by_kind()
     before = answers(command("run"))
     more = {"kind": "scalar", "unit": "1", "meaning": "More."}
@@ -347,7 +310,7 @@ def test_the_same_coordinates_written_otherwise_and_a_new_measurement_change_not
 
 
 @pytest.mark.parametrize("slug", ["ahn2023", "chen2024", "wang2024", "yang2025"])
-def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) -> None:
+def test_the_coordinates_of_shipped_records_are_kept(slug, tmp_path):
     """Beside the archive, since those who made it kept none in the records."""
     store = unpack_records(ROOT / "reports" / "paper" / slug / FILE_NAME, tmp_path)
     kept = read_axes(axes_file(store.root, slug))
@@ -364,9 +327,7 @@ def test_the_coordinates_of_shipped_records_are_kept(slug: str, tmp_path: Path) 
 # --- by what history ------------------------------------------------------------------------------
 
 
-def test_a_bound_that_changed_after_results_costs_certainty(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_a_bound_that_changed_after_results_costs_certainty(tmp_path, audits, command):
     assert "rule" not in reasons(command("run", "--tier", "paper"), "supported")
     ours = {**aligns(0.2), "from": "ours", "why": "near enough"}
     claims = [claim("mini", "supported", main=True, headline=[ours])]
@@ -382,9 +343,7 @@ def test_a_bound_that_changed_after_results_costs_certainty(
     assert (answers["mini.contradicted"]["yes"], answers["mini.contradicted"]["n"]) == (0, 6)
 
 
-def test_an_audit_that_was_not_committed_costs_certainty(
-    tmp_path: Path, audits: Path, command: Command
-) -> None:
+def test_an_audit_that_was_not_committed_costs_certainty(tmp_path, audits, command):
     git(audits, "init", "-q")
     git(audits, "commit", "-q", "--allow-empty", "-m", "none")
     assert "rule" in reasons(command("run", "--tier", "paper"), "supported")

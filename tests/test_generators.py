@@ -1,14 +1,11 @@
 """What a module draws from the generators of its process depends on its cell alone."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random
 import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +36,7 @@ def as_they_were() -> Iterator[None]:
     restored(kept)
 
 
-def test_each_cell_draws_its_own_numbers_beside_whichever_others(tmp_path: Path) -> None:
+def test_each_cell_draws_its_own_numbers_beside_whichever_others(tmp_path):
     together, alone = Store(tmp_path / "together"), Store(tmp_path / "alone")
     wanted = [cell("chance", seed, **STEPS) for seed in range(SEEDS)]
     run_cells(wanted, locate, together, jobs=2)
@@ -55,9 +52,7 @@ def test_each_cell_draws_its_own_numbers_beside_whichever_others(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("phase", "done"), [("first", 7), ("first", 20), ("second", 14)])
-def test_a_cell_that_was_cut_off_draws_what_it_would_have_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, done: int
-) -> None:
+def test_a_cell_that_was_cut_off_draws_what_it_would_have_drawn(tmp_path, monkeypatch, phase, done):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
     stores = Store(tmp_path / "calm"), Store(tmp_path / "cut")
     wanted = [cell("chance", **STEPS)]
@@ -86,9 +81,7 @@ def test_a_cell_that_was_cut_off_draws_what_it_would_have_drawn(
         pytest.param("chance", 2, 60, marks=pytest.mark.slow),
     ],
 )
-def test_kills_change_no_bit_of_what_is_drawn_and_summed(
-    tmp_path: Path, experiment: str, jobs: int, kills: int
-) -> None:
+def test_kills_change_no_bit_of_what_is_drawn_and_summed(tmp_path, experiment, jobs, kills):
     """Nor do jobs: the last bits of a sum depend on the number of threads."""
     calm, rough = Store(tmp_path / "calm"), Store(tmp_path / "rough")
     wanted = [cell(experiment, seed, **SLOW) for seed in range(SEEDS)]
@@ -113,7 +106,7 @@ def test_kills_change_no_bit_of_what_is_drawn_and_summed(
     assert numbers(rough) == numbers(calm)
 
 
-def test_states_come_back_with_a_checkpoint_and_are_numbers_alone() -> None:
+def test_states_come_back_with_a_checkpoint_and_are_numbers_alone():
     seed_generators("toy2020", "chance", 1)
     drawn()
     kept = with_states(b"anything\n\x00")
@@ -124,7 +117,7 @@ def test_states_come_back_with_a_checkpoint_and_are_numbers_alone() -> None:
     assert drawn() == wanted
 
 
-def test_a_checkpoint_of_an_earlier_version_leaves_the_generators_alone() -> None:
+def test_a_checkpoint_of_an_earlier_version_leaves_the_generators_alone():
     kept = with_states(b"")
     wanted = drawn()
     restored(kept)
@@ -142,9 +135,7 @@ BEYOND = json.dumps(
 
 
 @pytest.mark.parametrize("states", ["[]", "nothing", "[" * 10**5, BEYOND])
-def test_states_that_cannot_be_restored_leave_all_as_they_were(
-    states: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_states_that_cannot_be_restored_leave_all_as_they_were(states, caplog):
     kept = with_states(b"")
     head = kept.partition(b"{")[0]
     wanted = drawn()
@@ -155,7 +146,7 @@ def test_states_that_cannot_be_restored_leave_all_as_they_were(
     assert drawn() == wanted
 
 
-def test_a_generator_that_a_cell_exchanged_is_not_the_next_cells() -> None:
+def test_a_generator_that_a_cell_exchanged_is_not_the_next_cells():
     seed_generators("toy2020", "chance", 1)
     wanted = drawn()
     np.random.set_bit_generator(np.random.PCG64(1))

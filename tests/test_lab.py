@@ -1,7 +1,5 @@
 """What a paper's module may import instead of writing it: settings, an experiment, two readings."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable
@@ -25,7 +23,7 @@ from reproaudit.lab.settings import build_settings
 SETTINGS = AuditSettings(steps=3, rate=0.5, widths=[1, 2], loss="own")
 
 
-def test_settings_are_what_the_audit_declares() -> None:
+def test_settings_are_what_the_audit_declares():
     built = build_settings(
         AuditSettings, {"steps": 3, "rate": 0.5, "widths": [1, 2], "loss": "own"}
     )
@@ -39,7 +37,7 @@ def test_settings_are_what_the_audit_declares() -> None:
     assert AuditSettings(self=1).self == 1
 
 
-def test_an_unknown_setting_names_the_nearest_and_none_can_be_changed() -> None:
+def test_an_unknown_setting_names_the_nearest_and_none_can_be_changed():
     with pytest.raises(AttributeError, match=r"no setting 'stepz'\. Did you mean 'steps'\?"):
         _ = SETTINGS.stepz
     with pytest.raises(AttributeError, match="cannot change the setting 'steps'"):
@@ -55,7 +53,7 @@ def measured(values: Callable[[], Any]) -> Any:
     return experiment_of(lambda _settings, _seed: values()).measure(SETTINGS, session)
 
 
-def test_values_are_sorted_into_scalars_series_and_arrays() -> None:
+def test_values_are_sorted_into_scalars_series_and_arrays():
     course = Series(steps=(0, 1), values=np.array([2.0, 1.0]))
     found = measured(
         lambda: {"a": 1, "b": np.float32(0.5), "c": np.array(2.0), "d": [[1, 2]], "e": course}
@@ -75,12 +73,12 @@ def test_values_are_sorted_into_scalars_series_and_arrays() -> None:
         (None, "returned NoneType; expected its measurements by name"),
     ],
 )
-def test_what_is_no_measurement_is_one_line(values: Any, says: str) -> None:
+def test_what_is_no_measurement_is_one_line(values, says):
     with pytest.raises((TypeError, ValueError), match=says):
         measured(lambda: values)
 
 
-def test_an_experiment_of_a_function_has_its_seed_stand_in_and_data() -> None:
+def test_an_experiment_of_a_function_has_its_seed_stand_in_and_data():
     session: Any = SimpleNamespace(seed=7)
     made = experiment_of(
         lambda settings, seed: {"sum": settings.steps + seed},
@@ -139,9 +137,7 @@ EXPERIMENTS = {{"noise": experiment_of(measure)}}
     ("name", "code", "says"),
     [("draws", 0, "The main claim holds, 5 of 5"), ("drawz", 3, "Did you mean 'draws'?")],
 )
-def test_a_module_of_one_function_runs_to_an_answer(
-    tmp_path: Any, capsys: pytest.CaptureFixture[str], name: str, code: int, says: str
-) -> None:
+def test_a_module_of_one_function_runs_to_an_answer(tmp_path, capsys, name, code, says):
     (tmp_path / "own2024.yaml").write_text(AUDIT)
     (tmp_path / "own2024.py").write_text(MODULE.format(name=name))
     command = ["run", "own2024", "--audits", str(tmp_path), "--store", str(tmp_path / "store")]
@@ -165,15 +161,13 @@ def test_a_module_of_one_function_runs_to_an_answer(
         ([0, np.inf, 3], 2, 0),
     ],
 )
-def test_the_first_crossing_lies_between_two_observations(
-    values: list[float], level: float, step: float
-) -> None:
+def test_the_first_crossing_lies_between_two_observations(values, level, step):
     found = first_crossing([0, 10, 20], values, level)
     assert found.shape == ()
     np.testing.assert_allclose(found, step)
 
 
-def test_each_course_has_its_own_level_and_may_be_censored() -> None:
+def test_each_course_has_its_own_level_and_may_be_censored():
     rates = np.array([[0.05, 0.1], [0.2, 1e-6]])
     steps = np.arange(101)
     courses = 1 - np.exp(-rates * steps[:, None, None])
@@ -183,7 +177,7 @@ def test_each_course_has_its_own_level_and_may_be_censored() -> None:
     assert found[1, 1] == 100
 
 
-def test_the_last_part_is_the_mean_of_its_observations() -> None:
+def test_the_last_part_is_the_mean_of_its_observations():
     values = np.arange(40.0).reshape(20, 2)
     np.testing.assert_array_equal(mean_of_last(values), [37, 38])
     np.testing.assert_array_equal(mean_of_last(values, 1), values.mean(axis=0))
@@ -196,16 +190,16 @@ def test_the_last_part_is_the_mean_of_its_observations() -> None:
 
 
 @pytest.mark.parametrize(("steps", "values"), [([], []), ([0, 1], [1]), ([[0]], [1]), ([0], 1)])
-def test_courses_without_a_step_for_each_observation_are_refused(steps: Any, values: Any) -> None:
+def test_courses_without_a_step_for_each_observation_are_refused(steps, values):
     with pytest.raises(ValueError, match="one observation a step"):
         first_crossing(steps, values, 1)
 
 
-def test_steps_that_do_not_increase_are_refused() -> None:
+def test_steps_that_do_not_increase_are_refused():
     with pytest.raises(ValueError, match="do not increase"):
         first_crossing([0, 0], [1, 2], 1)
 
 
-def test_movement_is_the_change_over_the_norm_at_the_start() -> None:
+def test_movement_is_the_change_over_the_norm_at_the_start():
     moved = measure_movement([[3.0], [4.0]], [[6.0], [8.0]], [7.0], [3.5])
     assert moved == {"parameters_moved": 1.0, "training_loss_moved": 0.5}

@@ -1,7 +1,5 @@
 """Crafted files: each is read or refused within seconds, however large it is, whatever it holds."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable
@@ -61,7 +59,7 @@ CRAFTED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_crafted_audits_are_read_or_refused_soon(name: str) -> None:
+def test_crafted_audits_are_read_or_refused_soon(name):
     text, rule = CRAFTED[name]
     assert len(text) <= MAX_AUDIT_BYTES
     began = time.process_time()
@@ -73,7 +71,7 @@ def test_crafted_audits_are_read_or_refused_soon(name: str) -> None:
     )
 
 
-def test_faults_beyond_a_thousand_are_counted() -> None:
+def test_faults_beyond_a_thousand_are_counted():
     text, _ = CRAFTED["wrong types"]
     audit, faults = read_audit("toy.yaml", text)
     assert audit is None
@@ -83,7 +81,7 @@ def test_faults_beyond_a_thousand_are_counted() -> None:
     assert last.severity == "warning"
 
 
-def test_an_error_is_listed_before_any_number_of_warnings() -> None:
+def test_an_error_is_listed_before_any_number_of_warnings():
     stale = "  - {statement: TODO, locator: x, reason: x}\n"
     text = TEXT.replace("not_audited:\n", "not_audited:\n" + stale * 1500).replace(
         "distance: distance", "distance: distanc"
@@ -141,16 +139,12 @@ SQUARES: dict[str, Callable[[Path], object]] = {
     "sixties in a configuration": lambda _: parse_yaml(f"a: 1{':1' * 100_000}", "x"),
     "a large configuration": lambda at: find(at, "step,loss\n0,1\n", f"[{'1,' * 2**20}]"),
     "one configuration of many runs": lambda at: find(
-        at,
-        "seed,loss\n" + many(lambda i: f"{i},1\n", 20_000),
-        many(lambda i: f"k{i}: 1\n", 1_000),
+        at, "seed,loss\n" + many(lambda i: f"{i},1\n", 20_000), many(lambda i: f"k{i}: 1\n", 1_000)
     ),
     "columns of a table": lambda at: judge(at, wide()),
     "columns of a log": lambda at: find(at, wide(), ""),
     "names above names": lambda at: judge(
-        at,
-        json.dumps({"n" * 100_000: {f"c{i}": 1 for i in range(20_000)}}),
-        "a.jsonl",
+        at, json.dumps({"n" * 100_000: {f"c{i}": 1 for i in range(20_000)}}), "a.jsonl"
     ),
     "seeds of one table": lambda at: judge(
         at, "seed,accuracy\n" + "".join(f"{i},1\n" for i in range(5_000)), seeds=[*range(5_000)]
@@ -171,9 +165,7 @@ SQUARES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", SQUARES)
-def test_what_took_the_square_of_its_size_is_read_or_refused_soon(
-    what: str, tmp_path: Path
-) -> None:
+def test_what_took_the_square_of_its_size_is_read_or_refused_soon(what, tmp_path):
     began = time.process_time()
     with suppress(AuditError):
         SQUARES[what](tmp_path)

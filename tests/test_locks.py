@@ -1,7 +1,5 @@
 """Locks are on files, are waited for with a word, and are refused where there are none."""
 
-from __future__ import annotations
-
 import errno
 import os
 import threading
@@ -41,9 +39,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
 @pytest.mark.parametrize("lock", ACTIONS)
-def test_a_file_system_without_locks_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str, number: int
-) -> None:
+def test_a_file_system_without_locks_is_one_line(tmp_path, monkeypatch, lock, number):
     refused(monkeypatch, number)
     with pytest.raises(StoreError, match="knows no locks") as caught:
         ACTIONS[lock](tmp_path)
@@ -51,9 +47,7 @@ def test_a_file_system_without_locks_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_cache_without_locks_fails_the_cell_that_needs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_without_locks_fails_the_cell_that_needs_it(tmp_path, monkeypatch):
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path))
     refused(monkeypatch, errno.ENOSYS)
     place = environments._locked_place("git", "address")
@@ -61,9 +55,7 @@ def test_a_cache_without_locks_fails_the_cell_that_needs_it(
         pass
 
 
-def test_who_waits_for_a_lock_is_told_for_which_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_who_waits_for_a_lock_is_told_for_which_once(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.02)
     file = tmp_path / "a.lock"
     entered = threading.Event()
@@ -84,9 +76,7 @@ def test_who_waits_for_a_lock_is_told_for_which_once(
     assert message.startswith(f"waiting for the lock {file}, which another program holds ")
 
 
-def test_who_is_refused_a_lock_is_told_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_is_refused_a_lock_is_told_which(tmp_path, monkeypatch):
     """Some file systems answer that permission is denied; it may come."""
     monkeypatch.setattr(files, "PATIENCE_SECONDS", 0.02)
     refused(monkeypatch, errno.EACCES)
@@ -95,9 +85,7 @@ def test_who_is_refused_a_lock_is_told_which(
         assert files.PATIENCE_SECONDS > 1.0, "it came after the word"
 
 
-def test_a_run_that_waits_for_a_cell_says_for_which_lock_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_waits_for_a_cell_says_for_which_lock_once(tmp_path, monkeypatch):
     store = Store(tmp_path)
     events: list[Event] = []
     naps: list[float] = []
@@ -114,9 +102,7 @@ def test_a_run_that_waits_for_a_cell_says_for_which_lock_once(
     assert note.text.startswith(f"waiting for the lock {tmp_path}/toy2020/quick/descent/")
 
 
-def test_two_writers_of_a_file_never_share_its_temporary_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_writers_of_a_file_never_share_its_temporary_name(tmp_path, monkeypatch):
     """Not even in two containers, where both may have the same process number."""
     names: list[str] = []
     replace = os.replace

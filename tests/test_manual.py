@@ -1,7 +1,5 @@
 """The manual builds without a warning, and what it shows runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -20,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.process
-def test_the_manual_builds_without_a_warning(tmp_path: Path) -> None:
+def test_the_manual_builds_without_a_warning(tmp_path):
     pytest.importorskip("mkdocs", reason="the extra 'docs' is not installed")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(tmp_path / "site")],
@@ -54,7 +52,7 @@ claims:
 """The rest of an audit of which the manual shows a part."""
 
 
-def test_the_module_in_the_manual_measures_what_its_audit_declares() -> None:
+def test_the_module_in_the_manual_measures_what_its_audit_declares():
     module: dict[str, object] = {"__name__": "shown"}
     exec(
         compile(_blocks("module.md", "python")[0], "docs/module.md", "exec", dont_inherit=True),

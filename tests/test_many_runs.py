@@ -1,12 +1,8 @@
 """Several runs share the cells of a plan: shards, arrays, runs that leave, and a budget."""
 
-from __future__ import annotations
-
-import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,6 @@ import pytest
 
 from cells import InProcess, cell, locate, numbers, same_numbers, start, unreadable
 from miniatures import run_program, write_paper
-from reproaudit.cli import run_command
 from reproaudit.run import cells as running
 from reproaudit.run.cells import SERIES_VARIABLES, run_cells, this_place
 from reproaudit.run.events import CellFinished, CellStarted, Event, Summary
@@ -44,31 +39,20 @@ def run(store: Store, *wanted: Any, **how: Any) -> tuple[Summary, int]:
 # --- measuring anew -----------------------------------------------------------------------------
 
 
-def test_jobs_of_an_array_measure_each_cell_anew_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("experiment", ["descent", "broken"])
+def test_jobs_of_an_array_measure_each_cell_anew_once(tmp_path, monkeypatch, experiment):
+    """Or try it twice, where it fails."""
     store = Store(tmp_path)
-    wanted = [cell(seed=0), cell(seed=1)]
+    wanted = [cell(experiment, seed) for seed in range(2)]
+    starts = 2 if experiment == "descent" else 4
     run(store, *wanted)
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
-    assert [run(store, *wanted, fresh=True)[1] for _ in range(3)] == [2, 0, 0]
+    assert [run(store, *wanted, fresh=True)[1] for _ in range(3)] == [starts, 0, 0]
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "8")
-    assert run(store, *wanted, fresh=True)[1] == 2
+    assert run(store, *wanted, fresh=True)[1] == starts
 
 
-def test_a_cell_that_fails_in_an_array_is_tried_twice_by_all_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Store(tmp_path)
-    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
-    assert [run(store, cell("broken"), fresh=True)[1] for _ in range(2)] == [2, 0]
-    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "8")
-    assert run(store, cell("broken"), fresh=True)[1] == 2
-
-
-def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(
-    tmp_path: Path,
-) -> None:
+def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(tmp_path):
     store = Store(tmp_path)
     wanted = [cell(seed=0), cell(seed=1)]
     run(store, *wanted)
@@ -81,8 +65,8 @@ def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(
 
 
 def test_what_an_array_left_unfinished_goes_on_in_it_and_begins_anew_in_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("reproaudit.lab.training.CHECKPOINT_SECONDS", 0.0)
     store = Store(tmp_path)
     firsts: list[int] = []
@@ -112,7 +96,7 @@ def test_what_an_array_left_unfinished_goes_on_in_it_and_begins_anew_in_another(
 # --- leaving ------------------------------------------------------------------------------------
 
 
-def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path: Path) -> None:
+def test_a_run_that_leaves_ends_where_another_computes_all_that_is_left(tmp_path):
     store = Store(tmp_path)
     (tmp_path / "toy2020").mkdir(exist_ok=True)
     inner: list[Summary] = []
@@ -147,9 +131,7 @@ def may_be_alone() -> bool:
         pytest.param(4, ALONE, 10, marks=pytest.mark.slow),
     ],
 )
-def test_runs_on_one_store_compute_each_cell_once_and_lose_nothing(
-    tmp_path: Path, runs: int, before: Sequence[str], rounds: int
-) -> None:
+def test_runs_on_one_store_compute_each_cell_once_and_lose_nothing(tmp_path, runs, before, rounds):
     """Also in containers, which share a store and have equal process numbers."""
     if before and not may_be_alone():
         pytest.skip("needs unshare, and the right to use it")
@@ -180,43 +162,36 @@ def audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured_here: None)
     return write_paper(tmp_path / "audits")
 
 
-def command(audits: Path, *words: str) -> int:
-    return run_command([*words, "--audits", str(audits)])
+@pytest.fixture
+def mini(tmp_path: Path, audits: Path, cli: Any) -> Any:
+    """`reproaudit run mini`, into a store that may be named."""
+
+    def run_mini(*words: str, store: Path = tmp_path / "runs", code: int = 0) -> Any:
+        return cli("run", "mini", *words, "--audits", audits, "--store", store, code=code)
+
+    return run_mini
 
 
-def json_of(capsys: pytest.CaptureFixture[str]) -> Any:
-    return json.loads(capsys.readouterr().out)
-
-
-def test_shards_merged_are_what_one_run_is(
-    tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shards = [str(tmp_path / f"shard {number}") for number in (1, 2)]
+def test_shards_merged_are_what_one_run_is(tmp_path, mini, cli):
+    shards = [tmp_path / f"shard {number}" for number in (1, 2)]
     for number, shard in enumerate(shards, start=1):
-        assert command(audits, "run", "mini", "--shard", f"{number}/2", "--store", shard) == 0
-        said = capsys.readouterr()
+        said = mini("--shard", f"{number}/2", store=shard)
         assert "cells are left for other runs" in said.err
         assert said.out == ""
-    whole, merged = (str(tmp_path / name) for name in ("whole", "merged"))
-    assert run_command(["merge", *shards, "--store", merged, "--json"]) == 0
-    (counted,) = json_of(capsys)["records"]
-    answers = []
-    for store in (whole, merged):
-        assert command(audits, "run", "mini", "--json", "--store", store) == 0
-        answers.append(json_of(capsys))
-    counts = [sum(1 for _ in Store(Path(shard)).records("mini", "quick")) for shard in shards]
+    stores = [tmp_path / name for name in ("whole", "merged")]
+    (counted,) = cli("merge", *shards, "--store", stores[1], "--json").data["records"]
+    answers = [mini("--json", store=store).data for store in stores]
+    counts = [sum(1 for _ in Store(shard).records("mini", "quick")) for shard in shards]
     assert abs(counts[0] - counts[1]) <= 1
     assert counted == {"paper": "mini", "tier": "quick", "new": sum(counts)}
     outcomes = [[claim["outcome"] for claim in answer["claims"]] for answer in answers]
     assert outcomes[0] == outcomes[1]
-    kept = [Store(Path(store)).records("mini", "quick") for store in (whole, merged)]
+    kept = [Store(store).records("mini", "quick") for store in stores]
     measured = [[same_numbers(record) for record in records] for records in kept]
     assert measured[0] == measured[1]
 
 
-def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path, cli):
     here, other, damaged = (Store(tmp_path / name) for name in ("here", "other", "damaged"))
     for store in (here, other, damaged):
         run(store, cell())
@@ -230,42 +205,27 @@ def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(
     other.write(changed)
     place = damaged.file_of(record)
     place.write_bytes(place.read_bytes()[:-20])
-    folders = [str(store.root) for store in (other, damaged)]
-    assert run_command(["merge", *folders, "--store", str(here.root), "--json"]) == 3
-    said = json_of(capsys)
+    said = cli("merge", other.root, damaged.root, "--store", here.root, "--json", code=3).data
     assert said["records"] == [{"paper": "toy2020", "tier": "quick", "there already": 1}]
     assert "other numbers than the record that is there" in said["faults"][0]
     assert "not a whole record" in said["faults"][1]
     assert path.read_bytes() == before
 
 
-def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(
-    tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = ("--store", str(tmp_path / "runs"))
-    assert command(audits, "run", "mini", "--budget", "0s", *store) == 0
-    assert "cells are left for other runs" in capsys.readouterr().err
-    assert command(audits, "run", "mini", "--budget", "1h", *store) == 0
-    assert "mini" in capsys.readouterr().out
+def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(mini):
+    assert "cells are left for other runs" in mini("--budget", "0s").err
+    assert "mini" in mini("--budget", "1h").out
 
 
-def test_status_shows_what_is_done_runs_where_and_failed(
-    tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
-) -> None:
-    store = ("--store", str(tmp_path / "runs"))
-    states: list[Any] = []
-    ask = ("run", "mini", "--status", "--json", *store)
-
+def test_status_shows_what_is_done_runs_where_and_failed(tmp_path, mini, monkeypatch):
     def before() -> Any:
-        assert command(audits, *ask) == 0
-        return json_of(capsys)[0]
+        return mini("--status", "--json").data[0]
 
-    states.append(before())
-    assert states[0]["done"] == 0
-    assert states[0]["waiting"] == states[0]["cells"] > 0
+    first = before()
+    assert first["done"] == 0
+    assert first["waiting"] == first["cells"] > 0
     assert not (tmp_path / "runs").exists()
-    command(audits, "run", "mini", "--shard", "1/2", *store)
-    capsys.readouterr()
+    mini("--shard", "1/2")
     half = before()
     assert half["done"] == (half["cells"] + 1) // 2
     watched: list[Any] = []
@@ -277,29 +237,22 @@ def test_status_shows_what_is_done_runs_where_and_failed(
         settle(self, outcome)
 
     monkeypatch.setattr(running._Run, "_settle", look)
-    command(audits, "run", "mini", *store)
+    mini()
     (line,) = watched[0]["running"]
     assert this_place() in line
-    capsys.readouterr()
-    assert command(audits, "run", "mini", "--status", *store) == 0
     counts = f"{half['cells']} of {half['cells']} cells done, 0 running, 0 failed, 0 waiting"
-    assert counts in capsys.readouterr().out
+    assert counts in mini("--status").out
 
 
-def test_all_may_mean_one_folder_whatever_path_leads_there(
-    tmp_path: Path, audits: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store = ("--store", str(tmp_path / "runs"))
+def test_all_may_mean_one_folder_whatever_path_leads_there(tmp_path, audits, cli):
+    ask = ("run", "--all", "--no-shipped", "--status", "--json", "--store", tmp_path / "runs")
     (tmp_path / "link").symlink_to(audits)
     for folder in (audits, audits / ".." / audits.name, tmp_path / "link"):
-        assert command(folder, "run", "--all", "--no-shipped", "--status", "--json", *store) == 0
-        assert [state["paper"] for state in json_of(capsys)] == ["mini"]
+        assert [state["paper"] for state in cli(*ask, "--audits", folder).data] == ["mini"]
 
 
 @pytest.mark.process
-def test_the_command_hands_cells_to_workers_of_dask(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_hands_cells_to_workers_of_dask(tmp_path):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     audits = write_paper(tmp_path / "audits")
     store = tmp_path / "runs"
@@ -321,10 +274,6 @@ def test_the_command_hands_cells_to_workers_of_dask(
         (("--executor", "slurm"), "Run this where sbatch is."),
     ],
 )
-def test_a_mistake_is_one_line(
-    audits: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], text: str,
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-) -> None:  # fmt: skip
+def test_a_mistake_is_one_line(mini, words, text, monkeypatch):
     monkeypatch.setenv("PATH", os.devnull)
-    assert command(audits, "run", "mini", *words, "--store", str(tmp_path / "runs")) == 2
-    assert text in capsys.readouterr().err
+    assert text in mini(*words, code=2).err

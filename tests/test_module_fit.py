@@ -1,7 +1,5 @@
 """`reproaudit check --run`: an audit held against the module that it describes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -38,16 +36,16 @@ def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
 
 
 @pytest.mark.parametrize("slug", list(Catalog().entries))
-def test_every_paper_fits_its_module(slug: str) -> None:
+def test_every_paper_fits_its_module(slug):
     entry = Catalog()[slug]
     assert list(module_misfits(entry, entry.audit())) == []
 
 
-def test_an_audit_that_fits_has_no_fault(check: Check) -> None:
+def test_an_audit_that_fits_has_no_fault(check):
     assert check() == []
 
 
-def test_settings_of_other_names_are_told_with_their_experiment(check: Check) -> None:
+def test_settings_of_other_names_are_told_with_their_experiment(check):
     faults = check(module=("    pause: float\n", "    paused: float\n"))
     said = "found unknown setting 'pause'. Did you mean 'paused'?; setting 'paused' is missing"
     assert {fault["message"] for fault in faults} == {said}
@@ -55,14 +53,14 @@ def test_settings_of_other_names_are_told_with_their_experiment(check: Check) ->
     assert all(fault["line"] > 1 for fault in faults)
 
 
-def test_a_value_of_another_type_is_told_with_its_run(check: Check) -> None:
+def test_a_value_of_another_type_is_told_with_its_run(check):
     module = ('Literal["completes", "diverges", "fails"]', 'Literal["ends", "diverges", "fails"]')
     faults = check(module=module)
     assert "setting 'outcome' = 'completes'" in faults[0]["message"]
     assert faults[0]["path"] == "experiments.descent"
 
 
-def test_an_alternative_that_the_experiment_does_not_take_is_told() -> None:
+def test_an_alternative_that_the_experiment_does_not_take_is_told():
     entry = Catalog()["wang2024"]
     audit = entry.audit()
     name, stated = next(
@@ -85,16 +83,12 @@ def test_an_alternative_that_the_experiment_does_not_take_is_told() -> None:
         (("\nEXPERIMENTS", "\nOTHERS"), "defines no mapping named EXPERIMENTS"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_one_fault(
-    check: Check, module: tuple[str, str], said: str
-) -> None:
+def test_a_module_that_cannot_be_imported_is_one_fault(check, module, said):
     (fault,) = check(module=module)
     assert said in fault["message"]
 
 
-def test_without_consent_nothing_is_imported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_consent_nothing_is_imported(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("REPROAUDIT_TRUST")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     folder = write_paper(tmp_path / "audits")

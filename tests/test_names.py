@@ -1,7 +1,5 @@
 """One word, one thing: no public name has two meanings, and a docstring says what a thing is."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
@@ -58,7 +56,7 @@ BY_PAPER = {
 }
 
 
-def test_no_public_name_of_the_tool_is_defined_twice() -> None:
+def test_no_public_name_of_the_tool_is_defined_twice():
     twice = {name: sorted(places) for name, places in TOOL.items() if len(places) > 1}
     assert set(twice) <= TWICE, twice
 
@@ -69,14 +67,14 @@ def is_a_package(slug: str) -> bool:
 
 
 @pytest.mark.parametrize("slug", sorted(filter(is_a_package, BY_PAPER)))
-def test_no_paper_defines_a_name_twice_or_one_of_the_tool(slug: str) -> None:
+def test_no_paper_defines_a_name_twice_or_one_of_the_tool(slug):
     own = BY_PAPER[slug]
     roles = {name: {role_of(place) for place in places} for name, places in own.items()}
     assert not {name: sorted(own[name]) for name, several in roles.items() if len(several) > 1}
     assert not {name: sorted(TOOL[name]) for name in own.keys() & TOOL.keys()}
 
 
-def test_a_name_of_several_papers_fills_the_same_role() -> None:
+def test_a_name_of_several_papers_fills_the_same_role():
     """The same kind of thing, in the module of the same name; a single module has every role."""
     roles = defaultdict(set)
     for slug, own in BY_PAPER.items():
@@ -88,7 +86,7 @@ def test_a_name_of_several_papers_fills_the_same_role() -> None:
     assert not {name: sorted(role) for name, role in roles.items() if len(role) > 1}
 
 
-def test_what_a_paper_imports_is_one_documented_place() -> None:
+def test_what_a_paper_imports_is_one_documented_place():
     for name in lab.__all__:
         assert getattr(lab, name) is not None
     with pytest.raises(AttributeError, match="attribute generater"):

@@ -1,11 +1,9 @@
 """What a page calls a quantity."""
 
-from __future__ import annotations
-
 import pytest
 
 from reproaudit.checks.shown import Names, read_noun
-from reproaudit.declarations import Coordinate, Quantity
+from reproaudit.declarations import Quantity
 
 
 @pytest.mark.parametrize(
@@ -15,8 +13,6 @@ from reproaudit.declarations import Coordinate, Quantity
         ("method", ("ours", "ridge"), "score (without ours, ridge)"),
     ],
 )
-def test_a_number_that_is_left_out_has_its_axis(
-    axis: str, coordinates: tuple[Coordinate, ...], noun: str
-) -> None:
+def test_a_number_that_is_left_out_has_its_axis(axis, coordinates, noun):
     quantity = Quantity(measurement="score", without={axis: coordinates})
     assert read_noun(quantity, Names(noun=str, arm=str, step=str, coordinate=str)) == noun

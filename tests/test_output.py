@@ -1,7 +1,5 @@
 """What commands print: whole, whatever the terminal, the pipe or the text."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -50,7 +48,7 @@ ALL = ["badge.svg", "badges", *(f"scorecard.{one}" for one in ("html", "json", "
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_one_line_and_the_files_are_written(reports: Path) -> None:
+def test_a_full_disk_is_one_line_and_the_files_are_written(reports):
     with open("/dev/full", "wb") as full:
         done = report(reports, full)
     assert done.returncode == 3
@@ -58,7 +56,7 @@ def test_a_full_disk_is_one_line_and_the_files_are_written(reports: Path) -> Non
     assert written(reports) == ALL
 
 
-def test_a_reader_that_left_changes_no_exit_code(reports: Path) -> None:
+def test_a_reader_that_left_changes_no_exit_code(reports):
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
@@ -68,7 +66,7 @@ def test_a_reader_that_left_changes_no_exit_code(reports: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_closed_output_is_no_fault(reports: Path) -> None:
+def test_a_closed_output_is_no_fault(reports):
     command = f"'{sys.executable}' -m reproaudit report {PAPER} --tier paper "
     command += f"--audits '{reports.parent / 'audits'}'"
     line = f"{command} --out '{reports}' >&-"
@@ -82,7 +80,7 @@ def test_a_closed_output_is_no_fault(reports: Path) -> None:
 @pytest.mark.parametrize(
     "columns", ["0", *(pytest.param(one, marks=SLOW) for one in ("1", "-3", "many"))]
 )
-def test_a_width_that_cannot_be_is_not_believed(reports: Path, columns: str) -> None:
+def test_a_width_that_cannot_be_is_not_believed(reports, columns):
     done = report(reports, subprocess.PIPE, "--format", "terminal", COLUMNS=columns)
     assert (done.returncode, done.stderr) == (0, b"")
     lines = done.stdout.decode().splitlines()
@@ -93,7 +91,7 @@ def test_a_width_that_cannot_be_is_not_believed(reports: Path, columns: str) -> 
 @pytest.mark.parametrize(
     "encoding", ["latin-1", *(pytest.param(one, marks=SLOW) for one in ("ascii", "utf-8"))]
 )
-def test_json_is_whole_in_every_encoding(reports: Path, encoding: str) -> None:
+def test_json_is_whole_in_every_encoding(reports, encoding):
     done = report(reports, subprocess.PIPE, "--json", PYTHONIOENCODING=encoding)
     printed = json.loads(done.stdout.decode(encoding))
     assert printed == json.loads((reports / "paper" / PAPER / "scorecard.json").read_text())
@@ -108,7 +106,7 @@ UNSAFE = [
 ]
 
 
-def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_is_printed_as_it_is(capsys):
     """A fault's place such as ``a.yaml:100:7`` is no picture, and brackets are no style."""
     text = "a.yaml:100:7: [bold]found[/bold] ':smile:' and :100:"
     say(text)
@@ -120,7 +118,7 @@ def test_text_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("character", UNSAFE)
-def test_a_character_that_a_terminal_obeys_is_shown(character: str) -> None:
+def test_a_character_that_a_terminal_obeys_is_shown(character):
     shown = printable(f"a{character}b")
     assert shown == "a\nb" if character == "\n" else shown.isprintable()
     assert clean(f"a{character}b").isprintable()

@@ -1,7 +1,5 @@
 """Consent, the code digest and the imports of a user's paper are of the same files."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import py_compile
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cells import InProcess
+from cells import InProcess, users_module, users_run
 from miniatures import ENVIRONMENT, SOURCES, finish, program, write_paper
 from reproaudit.audit.catalog import Module
 from reproaudit.audit.sources import sources_in
@@ -24,24 +22,6 @@ from reproaudit.run.cells import run_cells
 from reproaudit.run.modules import load_experiments
 from reproaudit.store.code import closure_of
 from reproaudit.store.records import Store
-
-PAPER = """
-from dataclasses import dataclass
-import importlib
-import sys
-from reproaudit.lab import Experiment, Measurements
-{early}
-
-@dataclass(frozen=True)
-class Settings:
-    size: int
-
-def measure(settings, session):
-    {late}
-    return Measurements(scalars={{"x": FACTOR}})
-
-EXPERIMENTS = {{"e": Experiment(Settings, measure)}}
-"""
 
 WAYS = pytest.mark.parametrize(
     ("early", "late"),
@@ -65,9 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def paper(folder: Path, early: str = "from helper import FACTOR", late: str = "pass") -> Module:
-    file = folder / "mine.py"
-    file.write_text(PAPER.format(early=early, late=late))
-    return Module("mine", file, importable=False)
+    return users_module(folder / "mine.py", "scalars={'x': FACTOR}", early, late)
 
 
 def elsewhere(folder: Path, factor: float = 0.5) -> Path:
@@ -79,11 +57,7 @@ def elsewhere(folder: Path, factor: float = 0.5) -> Path:
 
 
 def measured(module: Module, folder: Path) -> Record:
-    store = Store(folder.parent / "runs")
-    cells = [Cell("mine", "smoke", "e", {"size": 1}, 0)]
-    run_cells(cells, lambda _paper: module, store, executor=InProcess())
-    (record,) = store.records("mine", "smoke")
-    return record
+    return users_run(module, Store(folder.parent / "runs"), executor=InProcess())
 
 
 # --- links ----------------------------------------------------------------------------------------
@@ -93,9 +67,7 @@ def measured(module: Module, folder: Path) -> Record:
     "early", ["from linked.helper import FACTOR", "from .linked import helper"]
 )
 @pytest.mark.parametrize("is_package", [True, False])
-def test_a_linked_folder_is_neither_hashed_nor_imported(
-    folder: Path, early: str, is_package: bool
-) -> None:
+def test_a_linked_folder_is_neither_hashed_nor_imported(folder, early, is_package):
     other = elsewhere(folder)
     if is_package:
         (other / "__init__.py").touch()
@@ -110,7 +82,7 @@ def test_a_linked_folder_is_neither_hashed_nor_imported(
     assert not any(file.endswith("linked/helper.py") for file in files)
 
 
-def test_a_link_in_place_of_a_file_is_refused_where_it_leads_out(folder: Path) -> None:
+def test_a_link_in_place_of_a_file_is_refused_where_it_leads_out(folder):
     other = elsewhere(folder)
     (folder / "helper.py").symlink_to(other / "helper.py")
     module = paper(folder)
@@ -126,14 +98,14 @@ def test_a_link_in_place_of_a_file_is_refused_where_it_leads_out(folder: Path) -
     assert closure_of(module) != before
 
 
-def test_a_module_that_is_a_link_is_refused_before_anybody_is_asked(folder: Path) -> None:
+def test_a_module_that_is_a_link_is_refused_before_anybody_is_asked(folder):
     outside = paper(elsewhere(folder))
     (folder / "mine.py").symlink_to(outside.file)
     with pytest.raises(SpecError, match=r"audits/mine\.py: is a link"):
         foreign_code(Module("mine", folder / "mine.py", importable=False))
 
 
-def test_a_folder_of_audits_may_be_a_link_and_hold_linked_data(folder: Path) -> None:
+def test_a_folder_of_audits_may_be_a_link_and_hold_linked_data(folder):
     data = folder.parent / "data"
     data.mkdir()
     (data / "numbers.csv").write_text("1\n")
@@ -146,7 +118,7 @@ def test_a_folder_of_audits_may_be_a_link_and_hold_linked_data(folder: Path) -> 
     assert measured(alias, folder).measurements.scalars == {"x": 1.0}
 
 
-def test_code_in_the_cache_of_bytecode_is_hashed(folder: Path) -> None:
+def test_code_in_the_cache_of_bytecode_is_hashed(folder):
     module = paper(folder, "from __pycache__.helper import FACTOR")
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "helper.py").write_text("FACTOR = 1.0\n")
@@ -161,9 +133,7 @@ def test_code_in_the_cache_of_bytecode_is_hashed(folder: Path) -> None:
 
 @WAYS
 @pytest.mark.parametrize("is_package", [True, False])
-def test_the_helper_that_was_hashed_is_the_one_that_runs(
-    folder: Path, early: str, late: str, is_package: bool
-) -> None:
+def test_the_helper_that_was_hashed_is_the_one_that_runs(folder, early, late, is_package):
     own = folder / "helper"
     if is_package:
         own.mkdir()
@@ -177,7 +147,7 @@ def test_the_helper_that_was_hashed_is_the_one_that_runs(
 
 
 @WAYS
-def test_folders_of_audits_have_helpers_of_one_name(folder: Path, early: str, late: str) -> None:
+def test_folders_of_audits_have_helpers_of_one_name(folder, early, late):
     """All in one run, and each module measures with its own."""
     modules = {}
     for factor in (1.0, 2.0, 3.0):
@@ -192,7 +162,7 @@ def test_folders_of_audits_have_helpers_of_one_name(folder: Path, early: str, la
     assert found == [{"x": 1.0}, {"x": 2.0}, {"x": 3.0}]
 
 
-def test_a_namesake_that_is_imported_already_is_refused(folder: Path) -> None:
+def test_a_namesake_that_is_imported_already_is_refused(folder):
     (folder / "helper.py").write_text("FACTOR = 1.0\n")
     sys.path.insert(0, str(elsewhere(folder)))
     importlib.import_module("helper")
@@ -201,7 +171,7 @@ def test_a_namesake_that_is_imported_already_is_refused(folder: Path) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_library_is_hidden_by_no_namesake_and_replaces_none_in_silence(folder: Path) -> None:
+def test_a_library_is_hidden_by_no_namesake_and_replaces_none_in_silence(folder):
     (folder / "random.py").write_text("raise RuntimeError\n")  # the standard library's is meant
     module = paper(folder, "import random\nFACTOR = 1.0")
     assert measured(module, folder).measurements.scalars == {"x": 1.0}
@@ -210,7 +180,7 @@ def test_a_library_is_hidden_by_no_namesake_and_replaces_none_in_silence(folder:
         load_experiments(paper(folder, "from pydantic import VERSION as FACTOR", "del sys"))
 
 
-def test_what_no_digest_covers_is_not_imported(folder: Path) -> None:
+def test_what_no_digest_covers_is_not_imported(folder):
     (folder / "helper.py").write_text("FACTOR = 1.0\n")
     computed = "FACTOR = importlib.import_module('hel' + 'per').FACTOR"
     with pytest.raises(SpecError, match=r"audits/helper\.py: no digest covers this file"):
@@ -223,7 +193,7 @@ def test_what_no_digest_covers_is_not_imported(folder: Path) -> None:
     assert "no digest covers" in record.error
 
 
-def test_workers_of_a_program_run_what_was_hashed(tmp_path: Path) -> None:
+def test_workers_of_a_program_run_what_was_hashed(tmp_path):
     audits = write_paper(tmp_path / "audits")
     module = audits / "mini.py"
     module.write_text(
@@ -240,7 +210,7 @@ def test_workers_of_a_program_run_what_was_hashed(tmp_path: Path) -> None:
     assert "namesake" not in said + errors
 
 
-def test_what_lies_beside_an_audit_runs_in_no_process_around_the_workers(tmp_path: Path) -> None:
+def test_what_lies_beside_an_audit_runs_in_no_process_around_the_workers(tmp_path):
     """Python imports such names by itself, or a library does where they happen to be."""
     audits = write_paper(tmp_path / "audits")
     note = tmp_path / "ran"
@@ -264,7 +234,7 @@ def test_what_lies_beside_an_audit_runs_in_no_process_around_the_workers(tmp_pat
     assert not note.exists(), note.read_text()
 
 
-def test_a_folder_of_audits_is_searched_only_while_its_module_may_import(folder: Path) -> None:
+def test_a_folder_of_audits_is_searched_only_while_its_module_may_import(folder):
     (folder / "helper.py").write_text("FACTOR = 1.0\n")
     before = [*sys.path]
     assert measured(paper(folder), folder).measurements.scalars == {"x": 1.0}

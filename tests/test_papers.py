@@ -1,7 +1,5 @@
 """What every paper must keep to, whichever it is: the papers are found, not listed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,13 +82,13 @@ def _run(entry: Entry, audit: Audit, first: Store, second: Store, other: Store) 
     run_cells(own(0), Catalog().locate, second)
 
 
-def test_the_audit_has_no_fault_and_the_experiments_of_its_module(paper: Subject) -> None:
+def test_the_audit_has_no_fault_and_the_experiments_of_its_module(paper):
     _, faults = read_audit(paper.entry.audit_file)
     assert [str(f) for f in faults if f.severity == "error"] == []
     assert set(paper.experiments) == set(paper.audit.experiments)
 
 
-def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
+def test_the_smoke_tier_completes_with_what_is_declared(paper):
     batches = plan(paper.audit, "smoke")
     assert batches
     for _, batch in batches:
@@ -104,7 +102,7 @@ def test_the_smoke_tier_completes_with_what_is_declared(paper: Subject) -> None:
         assert faults == [None] * len(declared)
 
 
-def test_the_same_seed_gives_the_same_bits(paper: Subject) -> None:
+def test_the_same_seed_gives_the_same_bits(paper):
     first, second = paper.records(paper.first), paper.records(paper.second)
     assert {name for name, _, _ in second} == set(paper.audit.experiments)
     for key, again in second.items():
@@ -113,7 +111,7 @@ def test_the_same_seed_gives_the_same_bits(paper: Subject) -> None:
         assert (record.fingerprint, record.code) == (again.fingerprint, again.code)
 
 
-def test_another_seed_gives_other_numbers(paper: Subject) -> None:
+def test_another_seed_gives_other_numbers(paper):
     others = {r.experiment: r for r in paper.records(paper.other_seed).values()}
     assert set(others) == set(paper.audit.experiments)
     same = {r.experiment: r for r in paper.records(paper.second).values()}
@@ -125,7 +123,7 @@ def test_another_seed_gives_other_numbers(paper: Subject) -> None:
         assert record.measurements.model_dump_json() != other.measurements.model_dump_json()
 
 
-def test_arms_differ_in_what_is_measured(paper: Subject) -> None:
+def test_arms_differ_in_what_is_measured(paper):
     """An arm that measures what the experiment does shows nothing."""
     for claim in paper.audit.claims:
         own, *others = arms_of(paper.audit, claim)

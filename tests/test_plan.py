@@ -1,7 +1,5 @@
 """`reproaudit plan`: what will decide each claim and what must run, before anything does."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -14,7 +12,6 @@ from miniatures import claim, write_paper
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import digest, rule
-from reproaudit.cli import run_command
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan
@@ -31,7 +28,7 @@ def planned(folder: Path, tier: Any = None, **changes: Any) -> Plan:
 
 
 @pytest.mark.parametrize(("runs", "yes"), [(4, None), (5, 5), (10, 9), (15, 12), (50, 32)])
-def test_the_yes_that_a_count_needs_are_the_fewest_that_decide(runs: int, yes: int | None) -> None:
+def test_the_yes_that_a_count_needs_are_the_fewest_that_decide(runs, yes):
     (first, *_) = make_audit().claims
     assert fewest_yes(first, runs) == yes
     if yes is not None:
@@ -39,14 +36,14 @@ def test_the_yes_that_a_count_needs_are_the_fewest_that_decide(runs: int, yes: i
         assert decide_count(yes - 1, runs) is not Decision.MET
 
 
-def test_a_larger_share_needs_more_yes_and_an_exact_answer_all() -> None:
+def test_a_larger_share_needs_more_yes_and_an_exact_answer_all():
     (first, *_) = make_audit(claims=[claim("mini", "often", main=True, share=0.8)]).claims
     assert fewest_yes(first, 5) is None
     assert fewest_yes(first, 15) == 15
     assert fewest_yes(first.model_copy(update={"exact": True}), 1) == 1
 
 
-def test_a_plan_says_what_decides_and_what_must_run_beside(tmp_path: Path) -> None:
+def test_a_plan_says_what_decides_and_what_must_run_beside(tmp_path):
     plan = planned(tmp_path, "paper")
     first = plan.claims[0]
     assert (first.claim, first.runs, first.needed, first.by) == (
@@ -74,7 +71,7 @@ def stored(folder: Path, audit: Audit) -> None:
         Store(folder / "runs").write(record)
 
 
-def test_time_and_headroom_are_those_of_the_last_records(tmp_path: Path) -> None:
+def test_time_and_headroom_are_those_of_the_last_records(tmp_path):
     write_paper(tmp_path / "audits")
     workspace = Workspace(tmp_path / "audits", tmp_path / "runs")
     audit = workspace.audit("mini")
@@ -100,8 +97,8 @@ def test_time_and_headroom_are_those_of_the_last_records(tmp_path: Path) -> None
 
 
 def test_without_records_a_shipped_scorecard_knows_what_a_run_took_on_average(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("reproaudit.service.plan.shipped_reports", lambda: tmp_path)
     workspace = Workspace(store=tmp_path / "runs")
     records = workspace.scorecard("yang2025", "paper").records
@@ -112,7 +109,7 @@ def test_without_records_a_shipped_scorecard_knows_what_a_run_took_on_average(
     assert workspace.plan("yang2025", "quick").core_hours is None
 
 
-def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> None:
+def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path):
     many = [claim("mini", f"claim-number-{n}", main=n == 0) for n in range(40)]
     arms = {f"control_{n}": {"settings": {"level": 0.5 + n / 100}, "why": "no"} for n in range(40)}
     arms |= {"built": {"settings": {"level": 0.001}, "why": "built"}}
@@ -126,14 +123,10 @@ def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> 
     assert len(plan.data["claims"]) == 40
 
 
-def test_the_command_prints_the_model_as_json_and_the_lines(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_prints_the_model_as_json_and_the_lines(cli):
     plan = Workspace().plan(SHORT)
-    assert run_command(["plan", str(SHORT), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.data))
-    assert run_command(["plan", str(SHORT)]) == 0
-    assert capsys.readouterr().out.splitlines() == plan.lines
+    assert cli("plan", SHORT, "--json").data == json.loads(json.dumps(plan.data))
+    assert cli("plan", SHORT).out.splitlines() == plan.lines
     assert plan.tier == "paper"
     assert "no control that must fail: pass8 and learns" in plan.lines
     assert plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, runs as you decide"
@@ -141,7 +134,7 @@ def test_the_command_prints_the_model_as_json_and_the_lines(
     assert [need.yes for need in plan.claims[0].decides] == [5, 9, 12]
 
 
-def test_runs_from_elsewhere_are_planned_where_the_audit_says_how_many(tmp_path: Path) -> None:
+def test_runs_from_elsewhere_are_planned_where_the_audit_says_how_many(tmp_path):
     file = tmp_path / "maxrl2026.yaml"
     file.write_text(f"{SHORT.read_text()}runs: {{paper: 5}}\n")
     plan = Workspace().plan(file)
@@ -152,19 +145,19 @@ def test_runs_from_elsewhere_are_planned_where_the_audit_says_how_many(tmp_path:
     assert "Nothing runs here: hand the runs to judge." in plan.lines
 
 
-def test_what_decides_otherwise_is_called_so(tmp_path: Path) -> None:
+def test_what_decides_otherwise_is_called_so(tmp_path):
     mean = {"kind": "reaches", "value": "final", "below": 0.1, "from": "paper", "standard": "mean"}
     plan = planned(tmp_path, claims=[claim("mini", "mean", main=True, headline=[mean])])
     assert (plan.claims[0].needed, plan.claims[0].by) == ("mean of 5", "mean")
     assert plan.lines[1] == "No claim is decided by a count of runs."
 
 
-def test_smoke_judges_nothing_and_so_plans_nothing(tmp_path: Path) -> None:
+def test_smoke_judges_nothing_and_so_plans_nothing(tmp_path):
     with pytest.raises(UsageError, match="found 'smoke', which judges nothing"):
         planned(tmp_path, "smoke")
 
 
-def test_no_number_of_a_plan_is_infinite() -> None:
+def test_no_number_of_a_plan_is_infinite():
     for slug in ("ahn2023", "yang2025"):
         rooms = [one.headroom for one in Workspace().plan(slug, "paper").claims]
         assert any(rooms)

@@ -1,7 +1,5 @@
 """What is planned, and which records a scorecard is built from."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +11,7 @@ from factories import STARTED, make_audit, make_record
 from miniatures import claim, write_paper
 from reproaudit.audit.arms import Role
 from reproaudit.audit.catalog import Catalog
-from reproaudit.audit.model import TIERS, TierName
+from reproaudit.audit.model import TIERS
 from reproaudit.audit.plan import cells_of_tier, claim_batches, plan
 from reproaudit.audit.seeds import seeds_of
 from reproaudit.cell import Cell
@@ -29,7 +27,7 @@ AUDIT = make_audit()
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_each_batch_is_planned_once_and_own_experiments_first(tier: TierName) -> None:
+def test_each_batch_is_planned_once_and_own_experiments_first(tier):
     batches = plan(AUDIT, tier)
     assert max(Counter(batch for _, batch in batches).values()) == 1
     roles = [role for role, _ in batches]
@@ -39,7 +37,7 @@ def test_each_batch_is_planned_once_and_own_experiments_first(tier: TierName) ->
         assert {batch for _, batch in claim_batches(AUDIT, one, tier)} <= planned
 
 
-def test_claims_share_runs_and_each_tier_has_its_number() -> None:
+def test_claims_share_runs_and_each_tier_has_its_number():
     own = {tier: len(plan(AUDIT, tier)[0][1].seeds) for tier in TIERS}
     assert own == {"smoke": 1, "quick": 5, "paper": 6}
     nulls = [batch for role, batch in plan(AUDIT, "paper") if role is Role.CONTROL]
@@ -48,7 +46,7 @@ def test_claims_share_runs_and_each_tier_has_its_number() -> None:
 
 
 @pytest.mark.parametrize(("above", "runs"), [(0.0, 6), (0.1, 5)])
-def test_the_null_of_a_contrast_runs_as_often_as_the_claim(above: float, runs: int) -> None:
+def test_the_null_of_a_contrast_runs_as_often_as_the_claim(above, runs):
     """A quantity that need only grow is held against the null's growth, seed by seed."""
     grown = {"kind": "reaches", "value": "distance", "grown_from": "distance@first"}
     grown |= {"above": above, "from": "paper"}
@@ -67,14 +65,14 @@ def stored(folder: Path, *, code: str = "c", **changes: Any) -> tuple[Store, lis
     return store, records
 
 
-def test_a_plan_takes_the_records_of_its_own_fingerprints(tmp_path: Path) -> None:
+def test_a_plan_takes_the_records_of_its_own_fingerprints(tmp_path):
     _, records = stored(tmp_path)
     planned = {(record.tier, record.key): record.fingerprint for record in records[:3]}
     chosen = planned_only(records, planned)
     assert {record.fingerprint for record in chosen.records.values()} == set(planned.values())
 
 
-def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Path) -> None:
+def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path):
     """Whatever the clock said."""
     store, records = stored(tmp_path / "runs")
     stored(tmp_path / "runs", code="b", started=STARTED + timedelta(days=1))
@@ -90,7 +88,7 @@ def test_of_two_equally_full_groups_the_one_written_last_is_judged(tmp_path: Pat
         choose(kept, keys, (), store.planned_data, "none")
 
 
-def test_a_failed_record_hides_no_adopted_one() -> None:
+def test_a_failed_record_hides_no_adopted_one():
     (cell,) = cells_of_tier(AUDIT, "quick")[:1]
     kept = make_record(cell, code="a" * 32)
     failed = make_record(cell, status="failed", code="b" * 32)
@@ -129,14 +127,14 @@ def chosen_in(store: Store) -> Chosen:
     )
 
 
-def test_of_several_states_of_the_data_the_one_written_last_is_judged(tmp_path: Path) -> None:
+def test_of_several_states_of_the_data_the_one_written_last_is_judged(tmp_path):
     """Whatever the clock said; the others are counted."""
     chosen = chosen_in(on_data(tmp_path, ("1", 2), ("2", 0), ("3", 1)))
     assert [record.data for record in chosen.records.values()] == [{"x": "3"}]
     assert chosen.other_data == {"x": 2}
 
 
-def test_a_run_says_which_state_of_the_data_is_judged(tmp_path: Path) -> None:
+def test_a_run_says_which_state_of_the_data_is_judged(tmp_path):
     store = on_data(tmp_path, ("1", 0), ("2", 1))
     first = min(store.records("mini", "quick"), key=lambda record: record.started)
     store.note_data(cell_of(first), first.code, versions_of(first.environment), first.data)
@@ -145,14 +143,14 @@ def test_a_run_says_which_state_of_the_data_is_judged(tmp_path: Path) -> None:
     assert chosen.other_data == {"x": 1}
 
 
-def test_settings_that_read_other_files_under_one_name_are_kept(tmp_path: Path) -> None:
+def test_settings_that_read_other_files_under_one_name_are_kept(tmp_path):
     on_data(tmp_path, ("1", 0))
     chosen = chosen_in(on_data(tmp_path, ("2", 1), level=0.5))
     assert {record.data["x"] for record in chosen.records.values()} == {"1", "2"}
     assert not chosen.other_data
 
 
-def test_a_damaged_note_of_data_is_named(tmp_path: Path) -> None:
+def test_a_damaged_note_of_data_is_named(tmp_path):
     store = on_data(tmp_path, ("1", 0))
     (record,) = store.records("mini", "quick")
     store.note_data(cell_of(record), record.code, versions_of(record.environment), {"x": "2"})
@@ -163,9 +161,7 @@ def test_a_damaged_note_of_data_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", [None, 0.7])
-def test_without_records_of_its_settings_a_scorecard_tests_nothing(
-    tmp_path: Path, level: float | None
-) -> None:
+def test_without_records_of_its_settings_a_scorecard_tests_nothing(tmp_path, level):
     write_paper(tmp_path / "audits")
     store = Store(tmp_path / "runs")
     if level is not None:

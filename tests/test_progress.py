@@ -1,7 +1,5 @@
 """What a run says of itself while it goes on: counts, cells, the time left, and when."""
 
-from __future__ import annotations
-
 import io
 import threading
 from collections.abc import Iterator
@@ -98,8 +96,8 @@ def played(run: Run, waiting: list[Cell], workers: int, cost: float) -> Iterator
     cost=st.floats(0.5, 500),
 )
 def test_counts_and_shares_rise_from_what_had_records_to_the_whole(
-    experiments: list[str], present: int, workers: int, cost: float
-) -> None:
+    experiments, present, workers, cost
+):
     cells = [cell(name, seed) for seed, name in enumerate(experiments)]
     run = Run(planned(*cells[:present], seconds=cost) + planned(*cells[present:]))
     counts = [run.watch.recorded]
@@ -114,7 +112,7 @@ def test_counts_and_shares_rise_from_what_had_records_to_the_whole(
     assert run.head == f"{len(cells)}/{len(cells)} cells"
 
 
-def test_the_time_left_follows_from_what_was_done_in_this_run() -> None:
+def test_the_time_left_follows_from_what_was_done_in_this_run():
     cells = [cell(seed=seed) for seed in range(20)]
     run = Run(planned(*cells[:10], seconds=1000.0) + planned(*cells[10:]))
     run.now = 1000.0
@@ -126,7 +124,7 @@ def test_the_time_left_follows_from_what_was_done_in_this_run() -> None:
     assert run.head == "13/20 cells, about 35 s left"
 
 
-def test_the_time_left_ends_when_no_cell_may_start_any_more() -> None:
+def test_the_time_left_ends_when_no_cell_may_start_any_more():
     cells = [cell(seed=seed) for seed in range(9)]
     run = Run(planned(*cells), until=90.0)
     for each in cells[:2]:
@@ -138,7 +136,7 @@ def test_the_time_left_ends_when_no_cell_may_start_any_more() -> None:
     assert run.head == "2/9 cells"
 
 
-def test_a_crashed_cell_waits_and_one_of_another_run_is_done() -> None:
+def test_a_crashed_cell_waits_and_one_of_another_run_is_done():
     cells = [cell(seed=seed) for seed in range(3)]
     run = Run(planned(*cells))
     run.start(cells[0])
@@ -151,7 +149,7 @@ def test_a_crashed_cell_waits_and_one_of_another_run_is_done() -> None:
     assert run.watch.recorded == 2
 
 
-def test_phases_of_the_run_and_of_its_cells() -> None:
+def test_phases_of_the_run_and_of_its_cells():
     run = Run([])
     for name, paper, says in (
         ("planning", "toy2020", "planning (toy2020)"),
@@ -173,7 +171,7 @@ def test_phases_of_the_run_and_of_its_cells() -> None:
     assert run.watch.activity == "judging (toy2020)"
 
 
-def test_cells_are_named_by_what_they_are_to_the_judgement_else_by_what_differs() -> None:
+def test_cells_are_named_by_what_they_are_to_the_judgement_else_by_what_differs():
     cells = [cell("named"), cell("sums", rate=0.1), cell("sums", rate=0.2)]
     run = Run(planned(*cells, steps=40))
     for each in cells:
@@ -188,7 +186,7 @@ def test_cells_are_named_by_what_they_are_to_the_judgement_else_by_what_differs(
         assert f"{name}: failed: no good\n" in said
 
 
-def test_each_cell_that_runs_says_how_far_it_is() -> None:
+def test_each_cell_that_runs_says_how_far_it_is():
     cells = [cell("named"), cell("sums", rate=0.1), cell("sums", rate=0.2)]
     run = Run(planned(*cells, steps=40))
     run.start(*cells[:2])
@@ -204,11 +202,8 @@ def test_each_cell_that_runs_says_how_far_it_is() -> None:
     assert run.watch.cells(80) == "other sums, seed 0: 1 s"
 
 
-@given(
-    width=st.integers(20, 120),
-    labels=st.lists(st.text(min_size=1, max_size=40), max_size=6),
-)
-def test_a_terminal_has_two_lines_that_do_not_wrap(width: int, labels: list[str]) -> None:
+@given(width=st.integers(20, 120), labels=st.lists(st.text(min_size=1, max_size=40), max_size=6))
+def test_a_terminal_has_two_lines_that_do_not_wrap(width, labels):
     cells = [cell(label, seed) for seed, label in enumerate(labels)]
     run = Run(planned(*cells), width=width)
     run.start(*cells)
@@ -217,7 +212,7 @@ def test_a_terminal_has_two_lines_that_do_not_wrap(width: int, labels: list[str]
     assert all(sum(part.cell_length for part in line) <= width for line in shown)
 
 
-def test_what_is_printed_beside_the_lines_takes_them_off_the_terminal() -> None:
+def test_what_is_printed_beside_the_lines_takes_them_off_the_terminal():
     run = Run(planned(cell()))
     with run.watch as watch:
         with watch.paused():
@@ -239,7 +234,7 @@ def looked(run: Run, lines: DueLines, seconds: float) -> list[str]:
     return [line for line in due if line is not None]
 
 
-def test_a_line_is_due_at_a_change_of_phase_after_a_while_and_when_more_is_done() -> None:
+def test_a_line_is_due_at_a_change_of_phase_after_a_while_and_when_more_is_done():
     cells = [cell(seed=seed) for seed in range(100)]
     run = Run(planned(*cells))
     lines = DueLines(run.watch)
@@ -260,13 +255,13 @@ def test_a_line_is_due_at_a_change_of_phase_after_a_while_and_when_more_is_done(
     assert "about" in due[0]
 
 
-def test_before_there_is_a_plan_a_line_says_what_is_done() -> None:
+def test_before_there_is_a_plan_a_line_says_what_is_done():
     run = Run([])
     run.watch(events.PhaseStarted("planning", "toy2020"))
     assert looked(run, DueLines(run.watch), 2) == ["planning (toy2020)"]
 
 
-def test_the_thread_that_writes_lines_anew_and_the_runs_own_never_wait_for_each_other() -> None:
+def test_the_thread_that_writes_lines_anew_and_the_runs_own_never_wait_for_each_other():
     cells = [cell(seed=seed) for seed in range(200)]
     run = Run(planned(*cells))
     run.watch.live.refresh_per_second = 1000
@@ -284,7 +279,7 @@ def test_the_thread_that_writes_lines_anew_and_the_runs_own_never_wait_for_each_
     assert not thread.is_alive()
 
 
-def test_what_ends_at_once_has_no_line() -> None:
+def test_what_ends_at_once_has_no_line():
     cells = [cell(seed=seed) for seed in range(2)]
     run = Run(planned(*cells))
     lines = DueLines(run.watch)
@@ -307,11 +302,11 @@ def test_what_ends_at_once_has_no_line() -> None:
         (7500, "2 h 05 min"),
     ],
 )
-def test_durations(seconds: float, says: str) -> None:
+def test_durations(seconds, says):
     assert duration(seconds) == says
 
 
-def test_a_cell_that_failed_has_no_record_in_the_end() -> None:
+def test_a_cell_that_failed_has_no_record_in_the_end():
     cells = [cell(seed=seed) for seed in range(3)]
     run = Run(planned(*cells))
     run.finish(cells[0])

@@ -1,7 +1,5 @@
 """README's three ways in work when they are pasted, and it is not long."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -41,7 +39,7 @@ def python(*arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-def test_readme_has_three_ways_of_three_lines_and_at_most_190_lines() -> None:
+def test_readme_has_three_ways_of_three_lines_and_at_most_190_lines():
     assert [(language, len(lines)) for language, lines in ways()] == [
         ("sh", 3),
         ("python", 3),
@@ -50,9 +48,7 @@ def test_readme_has_three_ways_of_three_lines_and_at_most_190_lines() -> None:
     assert len(README.splitlines()) <= MOST_LINES
 
 
-def test_a_results_file_is_planned_for_and_judged(
-    clone: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_results_file_is_planned_for_and_judged(clone, capsys):
     (_, (make, *commands)), *_ = ways()
     install, train = make.split(" && ")
     assert install == "pip install ."
@@ -63,7 +59,7 @@ def test_a_results_file_is_planned_for_and_judged(
     assert "5 of 5 [closer]" in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_same_numbers_are_judged_in_a_notebook(clone: Path) -> None:
+def test_the_same_numbers_are_judged_in_a_notebook(clone):
     _, (_, lines), _ = ways()
     shown = f"card = {lines[-1]}", "print(card)", "print(card.claim('closer').base.yes)"
     said = python("-c", "\n".join([*lines[:-1], *shown]), cwd=clone)
@@ -71,7 +67,7 @@ def test_the_same_numbers_are_judged_in_a_notebook(clone: Path) -> None:
     assert said.splitlines()[-1] == "5"
 
 
-def test_a_paper_of_ours_is_shown_before_anything_is_installed_for_it(clone: Path) -> None:
+def test_a_paper_of_ours_is_shown_before_anything_is_installed_for_it(clone):
     *_, (_, (report, install, run)) = ways()
     slug = report.removeprefix("reproaudit report ")
     assert install == 'pip install ".[run]"'

@@ -1,7 +1,5 @@
 """The rule of an experiment's claims, the seeds that follow from it, and the log of results."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os
@@ -75,7 +73,7 @@ INFORMS = [
 ]
 
 
-def test_what_decides_or_computes_gives_other_seeds_and_what_informs_moves_none() -> None:
+def test_what_decides_or_computes_gives_other_seeds_and_what_informs_moves_none():
     for other in DECIDES:
         assert rule(other, "descent", "paper") != rule(AUDIT, "descent", "paper")
         ours, theirs = (seeds_of(one, "paper", "descent", 6) for one in (AUDIT, other))
@@ -92,7 +90,7 @@ def test_what_decides_or_computes_gives_other_seeds_and_what_informs_moves_none(
     assert rule(theirs, "guessed", "paper") == rule(ours, "guessed", "paper"), "its own alone"
 
 
-def test_names_that_an_author_chose_are_never_left_out() -> None:
+def test_names_that_an_author_chose_are_never_left_out():
     named = {"why": 1.0, "title": 2.0}
     arm = changed("arms", "stays", "settings", to=named).arms["stays"]
     assert ARM.of(arm) == {"settings": named}
@@ -101,7 +99,7 @@ def test_names_that_an_author_chose_are_never_left_out() -> None:
 # --- the seeds ----------------------------------------------------------------------------------
 
 
-def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more() -> None:
+def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more():
     seeds = drawn("a" * 64, 2000)
     assert len(set(seeds)) == 2000
     assert max(seeds) < 10**9, "so that --seeds can name them"
@@ -109,7 +107,7 @@ def test_drawn_seeds_are_distinct_and_fewer_are_the_first_of_more() -> None:
     assert set(drawn("a" * 64, 50, "word")).isdisjoint(seeds)
 
 
-def test_smaller_tiers_count_from_zero_and_claims_and_arms_share_their_seeds() -> None:
+def test_smaller_tiers_count_from_zero_and_claims_and_arms_share_their_seeds():
     assert seeds_of(AUDIT, "smoke", "descent", 1) == (0,)
     own = seeds_of(AUDIT, "paper", "descent", 6)
     seeds = {b.seeds for _, b in plan(AUDIT, "paper") if b.experiment == "descent"}
@@ -153,15 +151,13 @@ def supported(claim: str, count: int) -> ClaimAnswer:
     return ClaimAnswer(id=claim, outcome=Outcome.SUPPORTED, base=base)
 
 
-def test_the_shipped_logs_begin_with_version_0_1() -> None:
+def test_the_shipped_logs_begin_with_version_0_1():
     for slug in ("ahn2023", "chen2024", "wang2024", "yang2025"):
         first, *_ = results.logged_results(Catalog()[slug])
         assert isinstance(first, results.FirstVersion)
 
 
-def test_records_are_logged_again_where_they_are_answered_otherwise(
-    paper: Entry, tmp_path: Path
-) -> None:
+def test_records_are_logged_again_where_they_are_answered_otherwise(paper, tmp_path):
     assert append(paper, tmp_path, 0, 1)
     file = paper.results_file
     lines = file.read_text(encoding="utf-8")
@@ -178,7 +174,7 @@ def test_records_are_logged_again_where_they_are_answered_otherwise(
         assert not append(paper, tmp_path, 0, 1)
 
 
-def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path: Path) -> None:
+def test_a_result_is_logged_once_for_each_set_of_records(paper, tmp_path):
     assert append(paper, tmp_path, 0, 1)
     assert not append(paper, tmp_path, 1, 0)
     assert append(paper, tmp_path, 0, 1, 2)
@@ -196,9 +192,7 @@ def test_a_result_is_logged_once_for_each_set_of_records(paper: Entry, tmp_path:
     }
 
 
-def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
-    paper: Entry, tmp_path: Path
-) -> None:
+def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(paper, tmp_path):
     store, file = tmp_path / "runs", paper.audit_file
     git(file.parent, "init", "-q")
     assert results.is_committed(file) is None
@@ -219,8 +213,8 @@ def test_whether_the_audit_was_committed_is_noted_when_the_first_run_begins(
 
 @pytest.mark.parametrize("command", ["multiverse", "run_paper"])
 def test_whatever_judges_at_the_paper_tier_is_logged_with_whether_it_was_committed_then(
-    tmp_path: Path, command: str
-) -> None:
+    tmp_path, command
+):
     """To look first and to commit later does not make a run that began with the audit committed."""
     audits, store = write_paper(tmp_path / "audits"), tmp_path / "runs"
     entry = entry_of(audits / "mini.yaml")
@@ -244,9 +238,7 @@ def test_whatever_judges_at_the_paper_tier_is_logged_with_whether_it_was_committ
     assert len(lines) == (1 if command == "multiverse" else 2)
 
 
-def test_a_log_is_whole_before_it_is_renamed(
-    paper: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_is_whole_before_it_is_renamed(paper, tmp_path, monkeypatch):
     append(paper, tmp_path, 0)
     before = paper.results_file.read_bytes()
 
@@ -262,9 +254,7 @@ def test_a_log_is_whole_before_it_is_renamed(
     assert len(logged(paper, tmp_path)) == 2
 
 
-def test_beside_a_read_only_audit_the_store_has_the_log(
-    paper: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beside_a_read_only_audit_the_store_has_the_log(paper, tmp_path, monkeypatch):
     append(paper, tmp_path, 0)
     monkeypatch.setattr(journal.os, "access", lambda *_: False)
     assert not append(paper, tmp_path, 0), "the log beside the audit is read all the same"
@@ -281,16 +271,13 @@ SPOILT: list[Callable[[str], str]] = [
 
 
 @pytest.mark.parametrize("spoil", SPOILT)
-def test_check_tells_of_a_line_that_is_no_result(
-    paper: Entry, tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[str], str]
-) -> None:
+def test_check_tells_of_a_line_that_is_no_result(paper, tmp_path, cli, spoil):
     append(paper, tmp_path, 0)
     assert run_command(["check", str(paper.audit_file)]) == 0
     (line,) = paper.results_file.read_text().splitlines()
     paper.results_file.write_text(f"{line}\n{spoil(line)}\n")
-    capsys.readouterr()
-    assert run_command(["check", str(paper.audit_file)]) == 2
-    (said,) = [one for one in capsys.readouterr().out.splitlines() if "RA021" in one]
+    printed = cli("check", paper.audit_file, code=2)
+    (said,) = [one for one in printed.out.splitlines() if "RA021" in one]
     assert said.startswith(f"{paper.results_file}:2:1: found no result (")
     with pytest.raises(SpecError, match=r"mini\.results\.jsonl:2: found no result"):
         results.begin(paper, paper.audit(), tmp_path)
@@ -299,9 +286,7 @@ def test_check_tells_of_a_line_that_is_no_result(
 # --- the command line ---------------------------------------------------------------------------
 
 
-def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(tmp_path, cli):
     data = audit_data()
     data["claims"] = data["claims"][:1]
     del data["experiments"]["guessed"], data["arms"]["low"]
@@ -318,11 +303,12 @@ def test_runs_of_the_paper_tier_are_logged_and_salted_runs_kept_apart(
     ours, theirs = (json.loads((page / "scorecard.json").read_text()) for page in pages)
     assert (ours["tier"], theirs["tier"]) == ("paper", "paper-word")
     assert [len(one["claims"][0]["base"]["runs"]) for one in (ours, theirs)] == [6, 6]
-    assert run_command(["report", "mini", "--tier", "paper", "--salt", "word", *known]) == 0
-    assert "scale, seeds drawn with 'word'" in " ".join(capsys.readouterr().out.split())
+    printed = cli("report", "mini", "--tier", "paper", "--salt", "word", *known)
+    assert "scale, seeds drawn with 'word'" in " ".join(printed.out.split())
+    card = cli("report", "mini", "--tier", "paper", "--json", *known).data
+    assert card["earlier_results"] == 1, "the salted one"
     long = "a" * 33
     wrong = [["--salt", word, "--tier", "paper"] for word in ("Word", "", "a/b", long)]
     for words in (*wrong, ["--salt", "word"]):
-        assert run_command(["run", "mini", *known, *words]) == 2
-        assert capsys.readouterr().err.count("\n") == 1
+        assert cli("run", "mini", *known, *words, code=2).err.count("\n") == 1
     assert run_command(["verify", "mini", *known]) == 0

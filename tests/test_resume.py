@@ -1,7 +1,5 @@
 """Commands that are killed again and again come to what nobody disturbed."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -35,7 +33,7 @@ def scorecard(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_fifty_kills_over_run_multiverse_report_and_verify(tmp_path: Path) -> None:
+def test_fifty_kills_over_run_multiverse_report_and_verify(tmp_path):
     """Whatever is killed, and when: nothing is damaged."""
     write_paper(tmp_path / "audits", settings={"pause": PAUSE})
     calm, rough = tmp_path / "calm", tmp_path / "rough"

@@ -1,14 +1,11 @@
 """The faults of a review file, by itself and held against its audit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from reproaudit.audit.loading import load_audit, load_reviews, read_reviews
 from reproaudit.audit.review import version_of
-from reproaudit.cli import run_command
 
 TOY = Path(__file__).parent / "audits" / "toy.yaml"
 AUDIT = load_audit(TOY)
@@ -22,13 +19,13 @@ def faults(folder: Path, text: str) -> list[tuple[str, int]]:
     return [(review.rule, review.place.line) for review in read_reviews(file, AUDIT)[1]]
 
 
-def test_the_toys_reviews_have_no_fault() -> None:
+def test_the_toys_reviews_have_no_fault():
     file = TOY.with_suffix("").with_suffix(".review.yaml")
     assert read_reviews(file, AUDIT)[1] == []
     assert len(load_reviews(file).variables) == 2
 
 
-def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
+def test_without_a_file_nobody_has_reviewed(tmp_path):
     assert load_reviews(tmp_path / "toy.review.yaml").variables == {}
     assert read_reviews(tmp_path / "toy.review.yaml", AUDIT)[1] == []
 
@@ -50,20 +47,17 @@ def test_without_a_file_nobody_has_reviewed(tmp_path: Path) -> None:
         ("opinions: []", "RA050"),
     ],
 )  # fmt: skip
-def test_a_fault_has_its_rule_and_place(tmp_path: Path, text: str, rule: str) -> None:
+def test_a_fault_has_its_rule_and_place(tmp_path, text, rule):
     ((found, line),) = faults(tmp_path, text)
     assert found == rule
     assert line >= 2
 
 
-def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(tmp_path, cli):
     (tmp_path / "toy.yaml").write_text(TOY.read_text())
     faults(tmp_path, f"disputes:\n- {{arm: solvd, reviewer: R1, reason: So., {DAY}}}")
     for name in ("toy.yaml", "toy.review.yaml"):
-        assert run_command(["check", str(tmp_path / name)]) == 2
-        (line, _) = capsys.readouterr().out.splitlines()
+        (line, _) = cli("check", tmp_path / name, code=2).out.splitlines()
         place = (
             f"{tmp_path / 'toy.review.yaml'}:3:9: disputes[0].arm: found 'solvd', which is no arm"
         )
@@ -72,7 +66,7 @@ def test_a_review_file_is_checked_with_its_audit_and_by_its_own_name(
     assert load_reviews(tmp_path / "toy.review.yaml").disputes[0].arm == "solvd"
 
 
-def test_sign_offs(tmp_path: Path) -> None:
+def test_sign_offs(tmp_path):
     signed = f"reviewer: R1, version: {version_of(AUDIT)}, {DAY}"
     assert faults(tmp_path, f"sign_offs:\n- {{{signed}}}") == []
     stale = signed.replace(version_of(AUDIT), "a" * 32)

@@ -1,7 +1,5 @@
 """No two files import each other, and no room but its own knows a kind of check."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,11 +21,11 @@ def circles(graph: grimp.ImportGraph) -> Iterator[tuple[str, str]]:
                 yield module, other
 
 
-def test_no_file_imports_itself_through_others() -> None:
+def test_no_file_imports_itself_through_others():
     assert list(circles(grimp.build_graph("reproaudit"))) == []
 
 
-def test_the_house_has_few_rooms() -> None:
+def test_the_house_has_few_rooms():
     rooms = [
         path
         for path in Path(reproaudit.__file__).parent.iterdir()
@@ -71,7 +69,7 @@ ASKED = frozenset(checks.__all__)
 """What the package gives: any room may import it."""
 
 
-def test_no_room_but_checks_knows_a_kind() -> None:
+def test_no_room_but_checks_knows_a_kind():
     root = Path(reproaudit.__file__).parent
     found = {
         f"{file.relative_to(root)}:{line}": name
@@ -95,12 +93,12 @@ def test_no_room_but_checks_knows_a_kind() -> None:
         "match check.kind:\n    case 'beats': pass",
     ],
 )
-def test_a_line_that_knows_a_kind_is_found(code: str) -> None:
+def test_a_line_that_knows_a_kind_is_found(code):
     assert [*known_of_kinds(ast.parse(code))]
     assert not [*known_of_kinds(ast.parse("from reproaudit.checks import Kind\nkind == 'beats'"))]
 
 
-def test_no_answer_is_built_without_its_validation() -> None:
+def test_no_answer_is_built_without_its_validation():
     """What a model holds was validated as a whole: the judge changes none that is published."""
     root = Path(reproaudit.__file__).parent
     unvalidated = [
@@ -130,6 +128,6 @@ def functions() -> Iterator[tuple[str, int]]:
                     yield f"{file.relative_to(root)}:{node.lineno} {node.name}", lines
 
 
-def test_a_function_fits_on_a_screen() -> None:
+def test_a_function_fits_on_a_screen():
     long = {place: lines for place, lines in functions() if lines > MOST_LINES}
     assert not long

@@ -3,8 +3,6 @@
 What each finds is in tests/golden/faults.yaml, held by test_loading.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -15,7 +13,7 @@ from reproaudit.audit.faults import REMEDIES, WARNINGS, shown
 from reproaudit.cell import fits, kind_of, same
 
 
-def test_rules_are_complete_and_permanent() -> None:
+def test_rules_are_complete_and_permanent():
     assert REMEDIES.keys() >= WARNINGS
     for rule, remedy in REMEDIES.items():
         assert re.fullmatch(r"RA[012]\d\d", rule)
@@ -34,7 +32,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES, VALUES)
-def test_sameness_is_symmetric_and_knows_truth_from_one(a: object, b: object) -> None:
+def test_sameness_is_symmetric_and_knows_truth_from_one(a, b):
     assert same(a, a)  # type: ignore[arg-type]
     assert same(a, b) == same(b, a)  # type: ignore[arg-type]
     if isinstance(a, bool) != isinstance(b, bool):
@@ -43,7 +41,7 @@ def test_sameness_is_symmetric_and_knows_truth_from_one(a: object, b: object) ->
         assert a == b
 
 
-def test_sameness_of_numbers_and_lists() -> None:
+def test_sameness_of_numbers_and_lists():
     assert same(1, 1.0)
     assert not same(True, 1)
     assert not same((True,), (1,))
@@ -63,11 +61,11 @@ def test_sameness_of_numbers_and_lists() -> None:
         ((), (1,), True),
     ],
 )
-def test_what_can_stand_for_what(value: object, model: object, expected: bool) -> None:
+def test_what_can_stand_for_what(value, model, expected):
     assert fits(value, model) == expected  # type: ignore[arg-type]
 
 
-def test_values_are_shown_as_they_are_written() -> None:
+def test_values_are_shown_as_they_are_written():
     assert shown((True, 1, 0.5, "a")) == "[true, 1, 0.5, 'a']"
     assert [kind_of(v) for v in (True, 1, 0.5, "a", ())] == [
         "true or false", "a whole number", "a number", "text", "a list"]  # fmt: skip

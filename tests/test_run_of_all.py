@@ -1,8 +1,5 @@
 """Several papers in a run: which is first, and each verdict when its cells have records."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +8,6 @@ from cells import cell, locate
 from miniatures import write_paper
 from reproaudit.audit.catalog import Catalog, Entry
 from reproaudit.audit.model import Audit
-from reproaudit.cli import run_command
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
 from reproaudit.run.events import CellFinished, Event, PaperFinished, PlanReady
@@ -31,7 +27,7 @@ def papers(tmp_path: Path) -> Papers:
     return [(entries[slug], entries[slug].audit()) for slug in ("first", "second")]
 
 
-def test_a_paper_has_finished_with_its_last_cell_or_with_the_plan(tmp_path: Path) -> None:
+def test_a_paper_has_finished_with_its_last_cell_or_with_the_plan(tmp_path):
     store = Store(tmp_path / "runs")
     events: list[Event] = []
     cells = [cell(seed=0), cell("broken")]
@@ -43,9 +39,7 @@ def test_a_paper_has_finished_with_its_last_cell_or_with_the_plan(tmp_path: Path
     assert [type(event) for event in events[-2:]] == [PlanReady, PaperFinished]
 
 
-def test_each_paper_is_judged_while_the_next_is_still_to_be_run(
-    papers: Papers, tmp_path: Path
-) -> None:
+def test_each_paper_is_judged_while_the_next_is_still_to_be_run(papers, tmp_path):
     store = Store(tmp_path / "runs")
     seen = []
 
@@ -59,9 +53,7 @@ def test_each_paper_is_judged_while_the_next_is_still_to_be_run(
     assert ran.failed == 0
 
 
-def test_a_paper_that_cannot_be_judged_stops_no_other(
-    papers: Papers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_paper_that_cannot_be_judged_stops_no_other(papers, tmp_path, monkeypatch):
     judge = running.scorecard_of_store
 
     def damaged(entry: Entry, *arguments: object, **more: object) -> running.Scorecard:
@@ -77,9 +69,7 @@ def test_a_paper_that_cannot_be_judged_stops_no_other(
     assert seen == ["second"]
 
 
-def test_the_cheapest_paper_by_shipped_records_is_the_first(
-    papers: Papers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cheapest_paper_by_shipped_records_is_the_first(papers, monkeypatch):
     def seconds(costs: dict[str, float]) -> None:
         def of_a_run(entry: Entry, _audit: Audit) -> float | None:
             return costs.get(entry.slug)
@@ -95,7 +85,7 @@ def test_the_cheapest_paper_by_shipped_records_is_the_first(
         assert [entry.slug for entry, _ in cheapest_first(papers, "quick")] == order
 
 
-def test_shipped_papers_have_a_cost() -> None:
+def test_shipped_papers_have_a_cost():
     catalog = Catalog()
     costs = [
         running.seconds_of_a_shipped_run(catalog[slug], catalog[slug].audit())
@@ -104,31 +94,23 @@ def test_shipped_papers_have_a_cost() -> None:
     assert all(cost is not None and cost > 0 for cost in costs)
 
 
-def test_an_audit_without_claims_has_nothing_to_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_without_claims_has_nothing_to_run(tmp_path, cli):
     audits = write_paper(tmp_path / "audits", claims=[])
     where = ["--audits", str(audits), "--store", str(tmp_path / "runs")]
-    assert run_command(["run", "mini", *where]) == 0
-    assert "mini · reduced scale · 0 runs" in capsys.readouterr().out
+    assert "mini · reduced scale · 0 runs" in cli("run", "mini", *where).out
 
 
 def test_all_papers_are_printed_as_they_end_and_kept_in_the_order_of_their_names(
-    papers: Papers,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    papers, tmp_path, monkeypatch, cli
+):
     entries = tuple(entry for entry, _ in papers)
     costs = {"first": 2.0, "second": 1.0}
     monkeypatch.setattr(Workspace, "select", lambda *_: entries)
     monkeypatch.setattr(running, "seconds_of_a_shipped_run", lambda entry, _: costs[entry.slug])
     where = ["--audits", str(tmp_path / "audits"), "--store", str(tmp_path / "runs")]
-    assert run_command(["run", "--all", *where]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("run", "--all", *where).out.splitlines()
     heads = [line.partition(" · ")[0] for line in lines if " · reduced scale · " in line]
     assert heads == ["second", "first"]
     assert any(line.startswith("8 claims: ") for line in lines)
-    assert run_command(["run", "--all", "--json", *where]) == 0
-    cards = json.loads(capsys.readouterr().out)
+    cards = cli("run", "--all", "--json", *where).data
     assert [card["audit"]["paper"]["slug"] for card in cards] == ["first", "second"]

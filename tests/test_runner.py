@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -65,7 +63,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "runs")
 
 
-def test_missing_cells_run_and_finished_ones_do_not(store: Store) -> None:
+def test_missing_cells_run_and_finished_ones_do_not(store):
     summary, events = run(store, cell(seed=0), cell(seed=1), cell(seed=0), declared=NAMES)
     assert summary == Summary(completed=2)
     assert events[0] == PhaseStarted("planning", "toy2020")
@@ -78,7 +76,7 @@ def test_missing_cells_run_and_finished_ones_do_not(store: Store) -> None:
     assert sorted(records(store)) == [("descent", seed) for seed in range(3)]
 
 
-def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_stands_alone(store, monkeypatch):
     monkeypatch.setattr(run_module, "_revision", lambda file: f"that of {file.name}")
     run(store, cell("proxied", seed=3))
     record = records(store)["proxied", 3]
@@ -98,8 +96,8 @@ def test_a_record_stands_alone(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     "experiment", [pytest.param("sums", marks=pytest.mark.process), "parallel_sums"]
 )
 def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_say(
-    store: Store, monkeypatch: pytest.MonkeyPatch, experiment: str
-) -> None:
+    store, monkeypatch, experiment
+):
     """Also if a user wishes for more: Numba's first parallel function would give torch as many."""
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     wanted = [cell(experiment, seed, steps=1) for seed in range(2)]
@@ -108,7 +106,7 @@ def test_first_and_later_cells_of_a_worker_have_the_threads_that_their_records_s
         assert record.measurements.scalars["threads"] == record.environment.threads == 1
 
 
-def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: Store) -> None:
+def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store):
     _, events = run(store, *(cell("parallel_sums", seed, steps=1) for seed in range(2)), jobs=1)
     assert PhaseStarted("checking data", "toy2020") not in events
     of = {seed: [] for seed in range(2)}
@@ -121,14 +119,14 @@ def test_it_is_reported_when_data_are_checked_and_when_code_is_compiled(store: S
     assert PhaseStarted("checking data", "toy2020") in events
 
 
-def test_a_record_keeps_the_coordinates_that_were_declared(store: Store) -> None:
+def test_a_record_keeps_the_coordinates_that_were_declared(store):
     run(store, cell(seed=0), declared=NAMES)
     run(store, cell(seed=1))
     kept = {seed: record.coordinates for (_, seed), record in records(store).items()}
     assert kept == {0: {"sizes": {"size": (0,)}}, 1: None}
 
 
-def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
+def test_the_revision_is_that_of_the_checkout(tmp_path):
     if shutil.which("git") is None:
         pytest.skip("no git here")
     file = tmp_path / "code.py"
@@ -142,7 +140,7 @@ def test_the_revision_is_that_of_the_checkout(tmp_path: Path) -> None:
     assert run_module._revision(file) == git(tmp_path, "rev-parse", "HEAD") + "+dirty"
 
 
-def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
+def test_a_record_made_by_another_run_meanwhile_is_taken(store):
     """The other run works while this one computes its first cell."""
     events: list[Event] = []
 
@@ -160,7 +158,7 @@ def test_a_record_made_by_another_run_meanwhile_is_taken(store: Store) -> None:
     assert not list(store.root.rglob("[!.]*.lock"))
 
 
-def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:
+def test_divergence_is_a_status_and_no_nan_is_written(store):
     wild = [cell(seed=seed, rate=1e18) for seed in (0, 1)]
     assert run(store, *wild, declared=NAMES)[0] == Summary(diverged=2)
     for path in store.root.rglob("*.json"):
@@ -173,7 +171,7 @@ def test_divergence_is_a_status_and_no_nan_is_written(store: Store) -> None:
     assert run(store, *wild)[0] == Summary(present=2)
 
 
-def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Store) -> None:
+def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store):
     """Beyond its range are infinite numbers, and finite ones on the way there."""
     known = declare("loss", "final", "sizes")
     held = {name: one.model_copy(update={"range": (0.0, 10.0)}) for name, one in known.items()}
@@ -186,7 +184,7 @@ def test_a_run_that_diverges_has_diverged_whatever_range_is_declared(store: Stor
     assert run(store, cell(rate=3.0, steps=10), declared=declared)[0] == Summary(failed=1)
 
 
-def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store: Store) -> None:
+def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store):
     cells = [cell("broken", 5), cell(seed=1), cell("broken", 6)]
     assert run(store, *cells)[0] == Summary(completed=1, failed=2)
     record = records(store)["broken", 5]
@@ -204,7 +202,7 @@ def test_a_failed_cell_stops_no_other_and_is_not_tried_for_ever(store: Store) ->
     assert kinds(run(store, cells[0], executor=InProcess())[1])["CellStarted"] == 2
 
 
-def test_all_runs_together_try_a_cell_that_crashes_twice(store: Store) -> None:
+def test_all_runs_together_try_a_cell_that_crashes_twice(store):
     """Also where the first of them ended between the two tries."""
     started = 0
 
@@ -241,15 +239,13 @@ HELD = {"toy2020": {"descent": declare("loss", "accuracy")}}
     ],
     ids=["the same", "other declarations", "other limits", "--fresh"],
 )
-def test_a_cell_that_failed_is_tried_anew_where_that_may_help(
-    store: Store, then: dict[str, Any], starts: int
-) -> None:
+def test_a_cell_that_failed_is_tried_anew_where_that_may_help(store, then, starts):
     run(store, cell(), declared=HELD, executor=InProcess())
     how = {"declared": HELD, "executor": InProcess(), **then}
     assert kinds(run(store, cell(), **how)[1])["CellStarted"] == starts
 
 
-def test_a_cell_that_failed_is_tried_anew_with_other_code(store: Store, tmp_path: Path) -> None:
+def test_a_cell_that_failed_is_tried_anew_with_other_code(store, tmp_path):
     place = tmp_path / "toy"
     shutil.copytree(locate("").file.parent, place)
     module = Module("toy2020", place / "toy2020.py", importable=False)
@@ -263,14 +259,14 @@ def test_a_cell_that_failed_is_tried_anew_with_other_code(store: Store, tmp_path
     assert started == [2, 0, 2]
 
 
-def test_what_never_began_is_tried_by_each_run(store: Store) -> None:
+def test_what_never_began_is_tried_by_each_run(store):
     for _ in range(2):
         summary, events = run(store, cell("no_data"), executor=InProcess())
         assert summary == Summary(failed=1)
         assert kinds(events)["CellStarted"] == 1
 
 
-def test_a_crashed_run_is_run_again_once(store: Store) -> None:
+def test_a_crashed_run_is_run_again_once(store):
     summary, events = run(store, cell("fails_once"), cell("broken"))
     assert summary == Summary(completed=1, failed=1)
     assert kinds(events)["CellStarted"] == 4
@@ -292,14 +288,14 @@ def test_a_crashed_run_is_run_again_once(store: Store) -> None:
         ("no_data", "FileNotFoundError: the data set 'digits' is not there (toy2020.py:"),
     ],
 )
-def test_what_went_wrong_is_told(store: Store, experiment: str, text: str) -> None:
+def test_what_went_wrong_is_told(store, experiment, text):
     run(store, cell(experiment))
     error = records(store)[experiment, 0].error
     assert error is not None
     assert text in error
 
 
-def test_measurements_other_than_declared_fail(store: Store) -> None:
+def test_measurements_other_than_declared_fail(store):
     declared = {"toy2020": {"descent": declare("loss", "accuracy")}}
     assert run(store, cell(), declared=declared)[0] == Summary(failed=1)
     assert records(store)["descent", 0].error == (
@@ -308,7 +304,7 @@ def test_measurements_other_than_declared_fail(store: Store) -> None:
     )
 
 
-def test_every_fault_of_an_audit_is_told_before_anything_runs(store: Store) -> None:
+def test_every_fault_of_an_audit_is_told_before_anything_runs(store):
     cells = [cell(), cell("decent"), cell(rate="fast"), cell(stepz=3)]
     with pytest.raises(SpecError) as caught:
         run(store, *cells)
@@ -331,9 +327,7 @@ def test_every_fault_of_an_audit_is_told_before_anything_runs(store: Store) -> N
         ("def (:\n", "invalid syntax"),
     ],
 )
-def test_a_module_that_cannot_be_used_is_one_fault_of_the_audit(
-    store: Store, tmp_path: Path, source: str, text: str
-) -> None:
+def test_a_module_that_cannot_be_used_is_one_fault_of_the_audit(store, tmp_path, source, text):
     path = tmp_path / "bad2020.py"
     path.write_text(source)
     module = Module("bad2020", path, importable=False)
@@ -342,9 +336,7 @@ def test_a_module_that_cannot_be_used_is_one_fault_of_the_audit(
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_cell_held_by_another_run_comes_last(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_held_by_another_run_comes_last(store, monkeypatch):
     run(store, cell(seed=0))
     name = records(store)["descent", 0].fingerprint
     next(store.root.rglob(f"{name}.json")).unlink()
@@ -367,9 +359,7 @@ def test_a_cell_held_by_another_run_comes_last(
 
 
 @pytest.mark.parametrize("lacks", ["a record", "a checkpoint"])
-def test_a_full_disk_ends_the_run_and_keeps_what_is_there(
-    store: Store, monkeypatch: pytest.MonkeyPatch, lacks: str
-) -> None:
+def test_a_full_disk_ends_the_run_and_keeps_what_is_there(store, monkeypatch, lacks):
     run(store, cell(seed=0))
     replace = os.replace
 
@@ -386,7 +376,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_is_there(
     assert run(store, cell(seed=0), cell(seed=1))[0] == Summary(present=1, completed=1)
 
 
-def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> None:
+def test_local_processes_give_the_same_records(store, tmp_path):
     cells = [cell(seed=seed) for seed in range(4)]
     cells += [cell("dies_once", 7), cell("dies", 8), cell("broken", 9)]
     summary, events = run(store, *cells, jobs=2)
@@ -403,9 +393,7 @@ def test_local_processes_give_the_same_records(store: Store, tmp_path: Path) -> 
     assert parallel["dies_once", 7].status is CellStatus.COMPLETED
 
 
-def test_papers_of_one_run_may_have_devices_of_their_own(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_papers_of_one_run_may_have_devices_of_their_own(store, monkeypatch):
     """One that imports torch has the card, and one that does not has all cores."""
     planned: list[str] = []
     versions = run_module.versions
@@ -421,12 +409,12 @@ def test_papers_of_one_run_may_have_devices_of_their_own(
     assert planned == ["cpu", "cuda"]
 
 
-def test_jobs_are_at_least_one(store: Store) -> None:
+def test_jobs_are_at_least_one(store):
     with pytest.raises(UsageError, match="cannot run 0 jobs"):
         run(store, cell(), jobs=0)
 
 
-def test_a_cell_costs_no_more_the_more_there_are(store: Store) -> None:
+def test_a_cell_costs_no_more_the_more_there_are(store):
     """Counted in calls, which no other work on the machine changes."""
 
     def calls(seeds: Iterable[int]) -> int:

@@ -1,7 +1,5 @@
 """A folder of passing things goes with its process: at once, or with the next such folder."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -33,7 +31,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path) -> None:
+def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary):
     for name in ("reproaudit-0123456", "scratch", "reproaudit-held-file"):
         (temporary / name).touch()
     others = temporary.parent / "others"
@@ -60,15 +58,13 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(temporary: Path)
     assert (others / "kept").exists()
 
 
-def test_it_goes_when_something_is_raised(temporary: Path) -> None:
+def test_it_goes_when_something_is_raised(temporary):
     with pytest.raises(FileNotFoundError), scratch_folder() as folder:
         (folder / "log" / "log").touch()
     assert os.listdir(temporary) == []
 
 
-def test_where_locks_are_unknown_it_is_not_taken_for_free(
-    temporary: Path,
-) -> None:
+def test_where_locks_are_unknown_it_is_not_taken_for_free(temporary):
     def refuse(*_: object) -> None:
         raise OSError
 

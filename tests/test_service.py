@@ -1,7 +1,5 @@
 """The service prints nothing and asks through callbacks; its models are what ``--json`` prints."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable, Iterator
@@ -14,7 +12,6 @@ import reproaudit
 from measured import every_run
 from miniatures import write_paper
 from reproaudit.audit.model import VariableName
-from reproaudit.cli import run_command
 from reproaudit.consent import ConsentError
 from reproaudit.run.events import CellFinished
 from reproaudit.service.events import WorkStarted
@@ -40,7 +37,7 @@ def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, word) for word in f"{module}.{alias.name}".split("."))
 
 
-def test_nothing_in_service_writes_to_a_terminal() -> None:
+def test_nothing_in_service_writes_to_a_terminal():
     said = {
         f"{file.name}:{line}": name
         for file in sorted(SERVICE.glob("*.py"))
@@ -54,7 +51,7 @@ def test_nothing_in_service_writes_to_a_terminal() -> None:
     "code",
     ["print(1)", "import sys\nsys.stdout.write('')", "from reproaudit.cli.output import say"],
 )
-def test_a_line_that_writes_is_noticed(code: str) -> None:
+def test_a_line_that_writes_is_noticed(code):
     assert CONSOLE & {name for _, name in names_in(ast.parse(code))}
 
 
@@ -83,18 +80,15 @@ SAME: dict[str, Callable[[Workspace], Any]] = {
 
 
 @pytest.mark.parametrize("words", SAME)
-def test_a_model_is_what_the_command_prints_as_json(
-    words: str, place: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_is_what_the_command_prints_as_json(words, place, capsys, cli):
     model = SAME[words](place)
     assert capsys.readouterr() == ("", "")
     audits = [] if words.startswith("prune") else ["--audits", str(place.audits)]
     where = [] if words.startswith("check") else ["--store", str(place.store)]
-    assert run_command([*words.split(), "--json", *audits, *where]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(model.data))
+    assert cli(*words.split(), "--json", *audits, *where).data == json.loads(json.dumps(model.data))
 
 
-def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> None:
+def test_a_shell_follows_the_work_through_its_callbacks(place):
     events: list[object] = []
     cards: list[str] = []
     ran = place.run(
@@ -116,9 +110,7 @@ def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> Non
     assert 10**7 < held < 10**12
 
 
-def test_consent_is_asked_for_through_the_callback(
-    place: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_consent_is_asked_for_through_the_callback(place, monkeypatch, tmp_path):
     monkeypatch.setenv("REPROAUDIT_TRUST", "0")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     with pytest.raises(ConsentError, match=r"pass trust=True"):
@@ -136,7 +128,7 @@ def test_consent_is_asked_for_through_the_callback(
     assert named[0].startswith("mini: the code of ")
 
 
-def test_a_slug_is_no_path_and_a_path_no_slug(place: Workspace) -> None:
+def test_a_slug_is_no_path_and_a_path_no_slug(place):
     assert place.audits is not None
     file = place.audits / "mini.yaml"
     assert place.entry(file) == place.entry("mini")
@@ -146,9 +138,7 @@ def test_a_slug_is_no_path_and_a_path_no_slug(place: Workspace) -> None:
         place.entry(Path("mini"))
 
 
-def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
-    place: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_measurements_are_judged_with_what_reviewers_say_by_every_door(place, tmp_path, cli):
     audits = write_paper(tmp_path / "audits")
     own = Workspace(audits, tmp_path / "runs", place.pages)
     own.review("mini", "R. Reviewer", ["Open Datasets=agree: It is there."])
@@ -160,5 +150,4 @@ def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
     by_api = reproaudit.judge_measurements(audits / "mini.yaml", measured)
     assert by_api == reproaudit.PaperScorecard.of(judged.scorecard)
     command = ["judge", "mini", "--measurements", str(measured), "--audits", str(audits), "--json"]
-    assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out) == judged.data
+    assert cli(*command).data == judged.data

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,7 +31,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def test_values_take_the_declared_types() -> None:
+def test_values_take_the_declared_types():
     built = build_settings(Settings, GOOD)
     assert built == Settings(3, 1.0, True, "sgd", (1, 2), (1.0, 0.5))
     assert type(built.rate) is float
@@ -52,13 +50,13 @@ def test_values_take_the_declared_types() -> None:
         ("rates", ["a"], "valid number"),
     ],
 )
-def test_a_wrong_type_is_named(name: str, value: Any, reason: str) -> None:
+def test_a_wrong_type_is_named(name, value, reason):
     with pytest.raises(SpecError, match=reason) as caught:
         build_settings(Settings, {**GOOD, name: value})
     assert f"setting '{name}'" in str(caught.value)
 
 
-def test_every_fault_is_named_at_once() -> None:
+def test_every_fault_is_named_at_once():
     values = {**GOOD, "stepz": 3, "rate": "x"}
     del values["steps"], values["bias"]
     with pytest.raises(SpecError) as caught:
@@ -70,6 +68,6 @@ def test_every_fault_is_named_at_once() -> None:
     assert "setting 'rate' = 'x'" in text
 
 
-def test_the_dataclass_may_refuse() -> None:
+def test_the_dataclass_may_refuse():
     with pytest.raises(SpecError, match="steps is at least 0"):
         build_settings(Settings, {**GOOD, "steps": -1})

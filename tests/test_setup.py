@@ -1,7 +1,5 @@
 """The environment: what is pinned, what is installed, and what travels in the wheel."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -44,7 +42,7 @@ def stated() -> list[Requirement]:
     return [one for one in every if one.name not in OWN]
 
 
-def test_the_hashed_lock_has_the_pinned_versions() -> None:
+def test_the_hashed_lock_has_the_pinned_versions():
     text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     locked = dict(re.findall(r"^([\w.-]+)==([^\s\\;]+)", text, re.MULTILINE))
     pinned = pins()
@@ -54,7 +52,7 @@ def test_the_hashed_lock_has_the_pinned_versions() -> None:
     assert text.count("--hash=sha256:") >= len(locked)
 
 
-def test_every_dependency_is_pinned_within_its_range_and_installed_so() -> None:
+def test_every_dependency_is_pinned_within_its_range_and_installed_so():
     pinned = pins()
     for one in stated():
         pin = pinned[canonical(one.name)]
@@ -63,9 +61,7 @@ def test_every_dependency_is_pinned_within_its_range_and_installed_so() -> None:
 
 
 @pytest.mark.slow
-def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(
-    tmp_path: Path,
-) -> None:
+def test_a_wheel_of_the_source_distribution_shows_papers_and_answers_anywhere(tmp_path):
     def call(*command: str | Path, cwd: Path = tmp_path) -> str:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
         done = subprocess.run(

@@ -1,7 +1,5 @@
 """Records that travel with a report: packed, unpacked, judged again, and refused when damaged."""
 
-from __future__ import annotations
-
 import io
 import json
 import lzma
@@ -20,7 +18,6 @@ from hypothesis import strategies as st
 
 from cells import InProcess, cell, declare, locate
 from miniatures import write_paper
-from reproaudit.cli import run_command
 from reproaudit.declarations import Axis
 from reproaudit.errors import StoreError
 from reproaudit.run.cells import run_cells
@@ -45,7 +42,7 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Path) -> None:
+def test_unpacked_records_are_those_that_were_packed(store, tmp_path):
     file = tmp_path / FILE_NAME
     file.write_bytes(pack_records(store, *QUICK))
     found = unpack_records(file, tmp_path / "cache")
@@ -59,7 +56,7 @@ def test_unpacked_records_are_those_that_were_packed(store: Store, tmp_path: Pat
     assert pack_records(found, *QUICK) == file.read_bytes(), "the same records, the same bytes"
 
 
-def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Path) -> None:
+def test_a_damaged_record_is_neither_packed_nor_read(store, tmp_path):
     file = tmp_path / FILE_NAME
     data = bytearray(lzma.decompress(pack_records(store, *QUICK)))
     data[data.rindex(b'"loss"') + 1] ^= 1
@@ -74,9 +71,7 @@ def test_a_damaged_record_is_neither_packed_nor_read(store: Store, tmp_path: Pat
         pack_records(store, "toy2020", ["paper"])
 
 
-def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(
-    store: Store, tmp_path: Path
-) -> None:
+def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(store, tmp_path):
     file, beside = tmp_path / FILE_NAME, axes_file(tmp_path, "toy2020")
     file.write_bytes(pack_records(store, *QUICK))
     beside.write_text('{"descent": {"sizes": [{"name": "size", "size": 1}]}}')
@@ -91,7 +86,7 @@ def test_axes_of_records_without_coordinates_travel_in_the_file_or_beside_it(
         read_axes(beside)
 
 
-def test_a_cut_file_leaves_nothing(store: Store, tmp_path: Path) -> None:
+def test_a_cut_file_leaves_nothing(store, tmp_path):
     file, whole = tmp_path / FILE_NAME, pack_records(store, *QUICK)
     for length in (0, 1, len(whole) // 2, len(whole) - 1):
         file.write_bytes(whole[:length])
@@ -142,7 +137,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_archives_are_refused(name: str, tmp_path: Path) -> None:
+def test_hostile_archives_are_refused(name, tmp_path):
     make, says = HOSTILE[name]
     file = tmp_path / FILE_NAME
     file.write_bytes(make())
@@ -157,7 +152,7 @@ def test_hostile_archives_are_refused(name: str, tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.integers(0, 4 * 512), st.integers(0, 255)), min_size=1, max_size=3))
 @example([(124, 255)])  # a size below zero
 @example([(124, 255), (156, 1)])
-def test_a_damaged_archive_is_refused_or_read(bytes_hit: list[tuple[int, int]]) -> None:
+def test_a_damaged_archive_is_refused_or_read(bytes_hit):
     whole = bytearray(lzma.decompress(_archive(_member("long/" * 9 + "é" * 90, 700), _member("b"))))
     for at, value in bytes_hit:
         whole[at] = value
@@ -170,26 +165,22 @@ def test_a_damaged_archive_is_refused_or_read(bytes_hit: list[tuple[int, int]]) 
         unpack_records(file, Path(folder, "cache"))
 
 
-def test_a_report_is_judged_again_from_the_records_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_report_is_judged_again_from_the_records_beside_it(tmp_path, monkeypatch, cli):
     """A claim that hangs on a guess would lose its condition with a record that the file lacks."""
     monkeypatch.chdir(tmp_path)
     write_paper(Path("audits"))
     common = ["--audits", "audits", "--store"]
     folder = Path("reports", "quick", "mini")
     for command in ("run", "multiverse", "report"):
-        assert run_command([command, "mini", "--tier", "quick", *common, "runs"]) == 0
+        cli(command, "mini", "--tier", "quick", *common, "runs")
     ours = json.loads((folder / "scorecard.json").read_text())
-    to = ["--to", "records", "--tier", "quick", "--out", str(folder / FILE_NAME)]
-    assert run_command(["export", "mini", *to, *common, "runs"]) == 0
+    to = ["--to", "records", "--tier", "quick", "--out", folder / FILE_NAME]
+    cli("export", "mini", *to, *common, "runs")
 
     def shown() -> tuple[dict[str, Any], list[str]]:
         """What is printed; wherever the pages go, the records lie beside the store."""
-        capsys.readouterr()
         show = ["report", "mini", "--tier", "quick", "--json", "--out", "pages", *common, "none"]
-        assert run_command(show) == 0
-        card = json.loads(capsys.readouterr().out)
+        card = cli(*show).data
         assert card == json.loads(Path("pages", "quick", "mini", "scorecard.json").read_text())
         guessed = next(claim for claim in card["claims"] if claim["id"] == "mini.guessed")
         return card, [reason["kind"] for reason in guessed["reasons"]]
@@ -222,7 +213,7 @@ def _without(packed: bytes, ending: str) -> bytes:
     return lzma.compress(whole.getvalue())
 
 
-def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) -> None:
+def test_records_without_their_list_are_refused(store, tmp_path):
     """Digests alone prove nothing: whoever edits a record can compute its digest again."""
     file = tmp_path / FILE_NAME
     file.write_bytes(_without(pack_records(store, *QUICK), "manifest.log"))
@@ -230,7 +221,7 @@ def test_records_without_their_list_are_refused(store: Store, tmp_path: Path) ->
         unpack_records(file, tmp_path / "cache")
 
 
-def test_the_table_of_papers_is_that_of_the_committed_reports() -> None:
+def test_the_table_of_papers_is_that_of_the_committed_reports():
     text = README.read_text(encoding="utf-8")
     assert with_table(text) == text, "README is older than reports/paper; run `make readme`"
     text = DISPUTES.read_text(encoding="utf-8")

@@ -1,12 +1,9 @@
 """The skill: an agent that follows its page ends with a rule that stood, an answer and a page."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
 from miniatures import git
@@ -21,7 +18,7 @@ def shown(language: str) -> str:
     return str(block)
 
 
-def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page() -> None:
+def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page():
     text = PAGE.read_text("utf-8")
     _, front, _ = text.split("---\n", 2)
     head = yaml.safe_load(front)
@@ -31,26 +28,21 @@ def test_the_page_has_the_front_matter_of_a_skill_and_is_one_page() -> None:
     assert len(text.splitlines()) <= 90
 
 
-def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["skill"]) == 0
-    assert capsys.readouterr().out == PAGE.read_text("utf-8")
+def test_the_command_prints_the_page(cli):
+    assert cli("skill").out == PAGE.read_text("utf-8")
 
 
-def test_every_command_of_the_page_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_of_the_page_is_one(capsys):
     for command in set(re.findall(r"`reproaudit ([a-z]+)", PAGE.read_text("utf-8"))):
         assert run_command([command, "--help"]) == 0, command
 
 
-def test_the_page_followed_word_for_word_ends_with_an_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypatch, cli):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
     Path("doe2026.yaml").write_text(shown("yaml"), encoding="utf-8")
     assert run_command(["check", "doe2026.yaml"]) == 0
-    capsys.readouterr()
-    assert run_command(["plan", "doe2026.yaml", "--json"]) == 0
-    Path("PLAN.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    Path("PLAN.json").write_text(cli("plan", "doe2026.yaml", "--json").out, encoding="utf-8")
     git(tmp_path, "add", "doe2026.yaml", "PLAN.json")
     git(tmp_path, "commit", "-qm", "The rule of doe2026")
     rows = json.loads(shown("json"))["per_seed"]
@@ -63,8 +55,7 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(
     git(tmp_path, "add", "results.json")
     git(tmp_path, "commit", "-qm", "The runs of doe2026")
     judge = ["judge", "doe2026.yaml", "results.json"]
-    assert run_command([*judge, "--as-page", "doe2026.md"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(cli(*judge, "--as-page", "doe2026.md").out.split())
     assert "The rule stood before the runs" in said
     assert "5 of 5 [better]" in said
     assert "5 of 5 [reaches]" in said

@@ -1,10 +1,7 @@
 """Cells in blocks: submitit's own processes of this machine stand for the jobs of Slurm."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +32,7 @@ def run(store: Store, *wanted: Any, cells: int = 2, **how: Any) -> Summary:
     return run_cells(wanted, locate, store, executor=executor, fresh=anew or False, **how)
 
 
-def test_the_same_bits_as_here_and_what_failed_is_counted(tmp_path: Path) -> None:
+def test_the_same_bits_as_here_and_what_failed_is_counted(tmp_path):
     wanted = [cell(seed=0), cell("chance", seed=1), cell("broken", seed=2)]
     here = Store(tmp_path / "here")
     there = Store(tmp_path / "there")
@@ -49,9 +46,7 @@ def test_the_same_bits_as_here_and_what_failed_is_counted(tmp_path: Path) -> Non
     assert run(there, *wanted[:2]).present == 2
 
 
-def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(tmp_path, monkeypatch):
     store = Store(tmp_path)
     jobs = tuple(plan_jobs([cell(seed=seed) for seed in range(3)], locate, store, "cpu"))
     block = CellBlock(store.root, jobs, 1, NO_LIMITS, None, tmp_path / "notes")
@@ -78,8 +73,8 @@ def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(
 
 @pytest.mark.process
 def test_a_job_that_ends_before_its_cells_makes_them_failed_until_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(slurm, "CellBlock", NoBlock)
@@ -95,7 +90,7 @@ class NoBlock(CellBlock):
 
 
 @pytest.mark.process
-def test_cells_are_left_to_the_queue(tmp_path: Path) -> None:
+def test_cells_are_left_to_the_queue(tmp_path):
     store = Store(tmp_path)
     wanted = [cell(seed=0), cell(seed=1)]
     executor = SlurmBlocks(Engine("slurm", "local"), store, 1, NO_LIMITS, None, leave=True)
@@ -107,9 +102,7 @@ def test_cells_are_left_to_the_queue(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_job_imports_nothing_from_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_imports_nothing_from_the_working_folder(tmp_path, monkeypatch):
     imported = namesake(tmp_path)
     monkeypatch.chdir(tmp_path)
     assert run(Store(tmp_path / "runs"), cell()).completed == 1
@@ -124,9 +117,7 @@ def sizes(store: Store, size: BlockSize, *wanted: Any) -> list[int]:
     return [len(block) for block in blocks_of(jobs, size, store)]
 
 
-def test_blocks_have_so_many_cells_and_an_array_has_no_more_than_slurm_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_have_so_many_cells_and_an_array_has_no_more_than_slurm_takes(tmp_path, monkeypatch):
     wanted = [cell(seed=seed) for seed in range(10)]
     store = Store(tmp_path)
     assert sizes(store, BlockSize(cells=4), *wanted) == [4, 4, 2]
@@ -134,7 +125,7 @@ def test_blocks_have_so_many_cells_and_an_array_has_no_more_than_slurm_takes(
     assert sizes(store, BlockSize(cells=1), *wanted) == [4, 4, 2]
 
 
-def test_blocks_take_so_long_as_the_last_records_of_their_cells_say(tmp_path: Path) -> None:
+def test_blocks_take_so_long_as_the_last_records_of_their_cells_say(tmp_path):
     store = Store(tmp_path)
     known = cell(seed=0)
     run_cells([known], locate, store, executor=InProcess())

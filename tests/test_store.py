@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -17,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cells import cell, sealed, unreadable
-from reproaudit.errors import AuditError, StoreError, TechnicalError
+from reproaudit.errors import StoreError, TechnicalError
 from reproaudit.files import sha256
 from reproaudit.records import LARGEST_NUMBER, CellStatus, Environment, Measurements, Record, Series
 from reproaudit.store import records as store_module
@@ -94,7 +92,7 @@ def measurements(draw: st.DrawFn) -> Measurements:
     )
 
 
-def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_path: Path) -> None:
+def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_path):
     """Records of earlier versions hold the hash of each claim's rule."""
     store = Store(tmp_path)
     store.write(record())
@@ -114,12 +112,8 @@ def test_a_record_with_rules_is_read_by_its_checksum_and_none_are_written(tmp_pa
     seconds=st.floats(0, 1e9),
 )
 def test_a_record_comes_back_as_it_was_written(
-    tmp_path_factory: pytest.TempPathFactory,
-    values: dict[str, Any],
-    measured: Measurements,
-    experiment: str,
-    seconds: float,
-) -> None:
+    tmp_path_factory, values, measured, experiment, seconds
+):
     store = Store(tmp_path_factory.mktemp("store"))
     written = record(settings=values, measurements=measured, experiment=experiment, seconds=seconds)
     if experiment in (".", ".."):
@@ -136,7 +130,7 @@ def test_a_record_comes_back_as_it_was_written(
         np.testing.assert_array_equal(read.measurements.series[name].values, one.values)
 
 
-def test_a_finished_record_replaces_the_failed_one(tmp_path: Path) -> None:
+def test_a_finished_record_replaces_the_failed_one(tmp_path):
     store = Store(tmp_path / "runs")
     failed = {"status": CellStatus.FAILED, "error": "out of luck"}
     assert list(store.records("toy2020", "quick")) == []
@@ -179,7 +173,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_is_no_record_is_named_and_never_skipped(tmp_path, kind):
     content, reason = BAD[kind]
     store = Store(tmp_path)
     store.write(record(7))
@@ -208,13 +202,8 @@ FAULTS = [
 @pytest.mark.parametrize("where", ["fsync", "replace"])
 @pytest.mark.parametrize(("number", "kind", "text"), FAULTS)
 def test_a_failing_disk_is_one_clear_line_and_leaves_earlier_records(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    where: str,
-    number: int,
-    kind: type[AuditError],
-    text: str,
-) -> None:
+    tmp_path, monkeypatch, where, number, kind, text
+):
     store = Store(tmp_path)
     store.write(record())
     before = place(store).read_bytes()
@@ -233,7 +222,7 @@ def test_a_failing_disk_is_one_clear_line_and_leaves_earlier_records(
     assert sorted(path.name for path in place(store).parent.iterdir()) == [f"{NAME}.json"]
 
 
-def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_store(tmp_path):
     (tmp_path / "runs").write_text("not a folder")
     store = Store(tmp_path / "runs")
     for action in (
@@ -247,7 +236,7 @@ def test_a_file_in_the_place_of_the_store(tmp_path: Path) -> None:
     assert (tmp_path / "runs").read_text() == "not a folder"
 
 
-def test_checkpoints_and_their_clock(tmp_path: Path) -> None:
+def test_checkpoints_and_their_clock(tmp_path):
     partial = Store(tmp_path).partial(cell(), "f" * 32)
     assert partial.load("a/b") is None
     assert partial.clock().seconds == 0.0
@@ -284,18 +273,14 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return told
 
 
-def test_a_record_survives_a_power_cut_in_the_right_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_survives_a_power_cut_in_the_right_order(tmp_path, monkeypatch):
     """Its content before its name, its name before the manifest's line."""
     told = synced(monkeypatch)
     Store(tmp_path).write(record())
     assert told == ["file", "replace", "folder", "file"]
 
 
-def test_a_checkpoint_does_not_wait_for_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_does_not_wait_for_the_disk(tmp_path, monkeypatch):
     told = synced(monkeypatch)
     partial = Store(tmp_path).partial(CELL, NAME)
     partial.save("a", b"one", Clock(datetime(2026, 1, 2, tzinfo=UTC), 1.0))
@@ -303,9 +288,7 @@ def test_a_checkpoint_does_not_wait_for_the_disk(
 
 
 @pytest.mark.parametrize(("number", "fails"), [(errno.EINVAL, False), (errno.EIO, True)])
-def test_only_a_file_system_without_folder_syncs_is_forgiven(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, fails: bool
-) -> None:
+def test_only_a_file_system_without_folder_syncs_is_forgiven(tmp_path, monkeypatch, number, fails):
     fsync = os.fsync
 
     def fail_on_folders(descriptor: int) -> None:
@@ -320,8 +303,8 @@ def test_only_a_file_system_without_folder_syncs_is_forgiven(
 
 @pytest.mark.parametrize("finished", [True, False])
 def test_a_locks_file_goes_only_with_a_finished_cell_and_under_the_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: bool
-) -> None:
+    tmp_path, monkeypatch, finished
+):
     store = Store(tmp_path)
     path = store.path(CELL, NAME).with_suffix(".lock")
     lock = store.try_lock(CELL, NAME)
@@ -361,9 +344,7 @@ def killed_before_its_line(store: Store, one: Record) -> None:
 
 
 @pytest.mark.parametrize("has_listed", [True, False])
-def test_a_kill_between_the_two_writings_condemns_no_record(
-    tmp_path: Path, has_listed: bool
-) -> None:
+def test_a_kill_between_the_two_writings_condemns_no_record(tmp_path, has_listed):
     """Nor the one that a record replaces, nor one that is measured again after a removal."""
     writer = Store(tmp_path)
     writer.write(record())
@@ -376,9 +357,7 @@ def test_a_kill_between_the_two_writings_condemns_no_record(
     assert kept_in(store).is_listed
 
 
-def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
-    tmp_path: Path,
-) -> None:
+def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(tmp_path):
     store = Store(tmp_path)
     store.write(record())
     earlier = place(store).read_bytes()
@@ -389,7 +368,7 @@ def test_an_earlier_record_that_is_put_back_is_found_once_the_later_is_listed(
         store.find(CELL, NAME)
 
 
-def test_a_late_enlisting_does_not_hide_a_later_record(tmp_path: Path) -> None:
+def test_a_late_enlisting_does_not_hide_a_later_record(tmp_path):
     store = Store(tmp_path)
     killed_before_its_line(store, record())
     kept = kept_in(store)
@@ -401,9 +380,7 @@ def test_a_late_enlisting_does_not_hide_a_later_record(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("before", ["open_regular", "read_regular", "open_record"])
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_reading_refuses_nothing_that_is_written_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, is_whole: bool
-) -> None:
+def test_reading_refuses_nothing_that_is_written_meanwhile(tmp_path, monkeypatch, before, is_whole):
     """Whatever step of the reading it comes before, and whether its line is written yet."""
     reader, writer = Store(tmp_path), Store(tmp_path)
     writer.write(record())

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -7,7 +5,6 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -102,7 +99,7 @@ def assert_same(one: Mapping[str, Series], other: Mapping[str, Series]) -> None:
         np.testing.assert_array_equal(series.values, other[name].values)
 
 
-def test_draw_number_k_depends_on_seed_purpose_and_k_alone() -> None:
+def test_draw_number_k_depends_on_seed_purpose_and_k_alone():
     def torch_draw(*arguments: Any) -> list[float]:
         return torch.randn(4, generator=torch_generator(*arguments)).tolist()
 
@@ -117,7 +114,7 @@ def test_draw_number_k_depends_on_seed_purpose_and_k_alone() -> None:
         generator(-1, "data")
 
 
-def test_pieces_cover_every_step_once_and_cross_no_border() -> None:
+def test_pieces_cover_every_step_once_and_cross_no_border():
     noisy = Noisy()
     series = noisy.train(MemorySession())
     assert series["norm"].steps == (0, 7, 25, 60)
@@ -130,7 +127,7 @@ def test_pieces_cover_every_step_once_and_cross_no_border() -> None:
 
 @settings(max_examples=12)
 @given(chunk=st.integers(1, 80))
-def test_numbers_do_not_depend_on_how_steps_are_cut(chunk: int) -> None:
+def test_numbers_do_not_depend_on_how_steps_are_cut(chunk):
     assert_same(Noisy().train(MemorySession(), chunk=chunk), Noisy().train(MemorySession()))
 
 
@@ -139,7 +136,7 @@ def test_numbers_do_not_depend_on_how_steps_are_cut(chunk: int) -> None:
     cuts=st.lists(st.integers(0, 60), max_size=4),
     bits=st.sampled_from(["PCG64", "MT19937", "Philox", "SFC64", "PCG64DXSM"]),
 )
-def test_resumed_after_kills_gives_the_same_bits(cuts: list[int], bits: str) -> None:
+def test_resumed_after_kills_gives_the_same_bits(cuts, bits):
     whole = Noisy(bits)
     expected = whole.train(MemorySession())
     with pytest.MonkeyPatch.context() as patch:
@@ -156,7 +153,7 @@ def test_resumed_after_kills_gives_the_same_bits(cuts: list[int], bits: str) -> 
     np.testing.assert_array_equal(last.numpy_rng.normal(size=3), whole.numpy_rng.normal(size=3))
 
 
-def test_a_finished_phase_is_restored_and_not_trained_again() -> None:
+def test_a_finished_phase_is_restored_and_not_trained_again():
     session = MemorySession()
     first, second = Noisy(), Noisy()
     assert_same(first.train(session), second.train(session))
@@ -165,15 +162,13 @@ def test_a_finished_phase_is_restored_and_not_trained_again() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"half a checkpoint", b"PK\x03\x04 torn"])
-def test_a_torn_checkpoint_costs_its_phase_only(
-    data: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_torn_checkpoint_costs_its_phase_only(data, caplog):
     session = MemorySession(kept={"p": data})
     assert_same(Noisy().train(session), Noisy().train(MemorySession()))
     assert "starts anew" in caplog.text
 
 
-def test_a_checkpoint_of_another_shape_is_not_restored(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_checkpoint_of_another_shape_is_not_restored(caplog):
     session = MemorySession()
     geometric(session, [0.5])
     assert geometric(session, [0.5, 0.5])["loss"].values.shape == (5, 2)
@@ -197,7 +192,7 @@ def geometric(session: MemorySession, factors: list[float]) -> dict[str, Series]
     return phase(session, advance, observe, state={"w": w}, **more)
 
 
-def test_a_non_finite_observation_ends_the_phase_and_is_kept() -> None:
+def test_a_non_finite_observation_ends_the_phase_and_is_kept():
     session = MemorySession()
     found = geometric(session, [1e20])
     assert found["loss"].steps == (0, 10, 20)
@@ -205,7 +200,7 @@ def test_a_non_finite_observation_ends_the_phase_and_is_kept() -> None:
     assert_same(geometric(session, [1e20]), found)  # from the finished phase's checkpoint
 
 
-def test_a_phase_that_diverges_after_it_was_cut_off_is_finished() -> None:
+def test_a_phase_that_diverges_after_it_was_cut_off_is_finished():
     session = MemorySession(cut=5)
     with pytest.MonkeyPatch.context() as patch, suppress(Killed):
         patch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
@@ -227,9 +222,7 @@ def test_a_phase_that_diverges_after_it_was_cut_off_is_finished() -> None:
         ({"state": {"w": [1.0]}}, TypeError, "state 'w' is a list"),
     ],
 )
-def test_what_cannot_be_trained_is_refused_before_training(
-    options: dict[str, Any], error: type[Exception], says: str
-) -> None:
+def test_what_cannot_be_trained_is_refused_before_training(options, error, says):
     with pytest.raises(error, match=says):
         phase(MemorySession(), lambda _start, _stop: pytest.fail("trained"), **options)
 
@@ -255,7 +248,7 @@ def clocked(seconds_per_step: float) -> tuple[list[tuple[int, int]], list[float]
 
 
 @pytest.mark.parametrize("seconds_per_step", [1e-4, 0.03, 0.4, 1.5, 4.0])
-def test_never_more_than_ten_seconds_of_training_are_lost(seconds_per_step: float) -> None:
+def test_never_more_than_ten_seconds_of_training_are_lost(seconds_per_step):
     pieces, saves = clocked(seconds_per_step)
     gaps = np.diff([0.0, *saves])
     assert gaps.max() <= 10.0
@@ -268,7 +261,7 @@ def test_never_more_than_ten_seconds_of_training_are_lost(seconds_per_step: floa
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_is_held_back_until_the_state_is_whole(number: signal.Signals) -> None:
+def test_a_signal_is_held_back_until_the_state_is_whole(number):
     session = MemorySession()
     first, second = Noisy(), Noisy()
     first.interrupt = number
@@ -280,7 +273,7 @@ def test_a_signal_is_held_back_until_the_state_is_whole(number: signal.Signals) 
     assert second.calls[0][0] == 40
 
 
-def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_devices(monkeypatch):
     assert pick_device("cpu") == "cpu"
     assert pick_device("auto") == ("cuda" if torch.cuda.is_available() else "cpu")
     with pytest.raises(UsageError, match="Use auto, cpu or cuda"):
@@ -303,9 +296,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         ("import torch", "cpu", ("cpu", 7)),
     ],
 )
-def test_by_default_a_card_is_taken_for_torch_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, wish: str, wanted: tuple[str, int]
-) -> None:
+def test_by_default_a_card_is_taken_for_torch_alone(tmp_path, monkeypatch, more, wish, wanted):
     """Other modules have all cores, and the records that they had before there was a card."""
     write_paper(tmp_path)
     module = tmp_path / "mini.py"
@@ -321,7 +312,7 @@ def test_by_default_a_card_is_taken_for_torch_alone(
     assert (how["device"]["mini"], how["jobs"]) == wanted
 
 
-def test_threads_reach_torch_numba_and_new_processes() -> None:
+def test_threads_reach_torch_numba_and_new_processes():
     """Where Numba was imported with as many threads as there are cores, and starts them."""
     program = (
         "import torch, numba, os; torch.get_num_threads();"

@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 from datetime import date
-from pathlib import Path
 
 import pytest
 
@@ -53,9 +52,7 @@ def assert_in_order(shown: list[str], printed: list[str]) -> None:
         assert any(line == other for other in rest), f"not printed (in this order): {line!r}"
 
 
-def test_every_command_does_what_is_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_does_what_is_shown(tmp_path, monkeypatch, capsys):
     tutorial = shutil.copytree(DOCS / "tutorial", tmp_path / "docs" / "tutorial")
     audit = tutorial / "soudry2018.yaml"
     written = audit.read_text(encoding="utf-8")
@@ -85,7 +82,7 @@ def test_every_command_does_what_is_shown(
 
 @pytest.mark.parametrize(("language", "file"), [("yaml", "soudry2018.yaml"),
                                                 ("python", "soudry2018.py")])  # fmt: skip
-def test_excerpts_stand_in_the_finished_files(language: str, file: str) -> None:
+def test_excerpts_stand_in_the_finished_files(language, file):
     whole = without_layout((DOCS / "tutorial" / file).read_text(encoding="utf-8"))
     assert blocks(PAGE, language)
     for excerpt in blocks(PAGE, language):

@@ -1,8 +1,5 @@
 """`reproaudit verify` finds whatever is wrong in a store; `prune` removes what is left over."""
 
-from __future__ import annotations
-
-import json
 import os
 import re
 import shutil
@@ -36,59 +33,47 @@ def folder(made: Path, tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-def verify(
-    folder: Path, capsys: pytest.CaptureFixture[str], *more: str
-) -> tuple[int, dict[str, Any]]:
-    capsys.readouterr()
-    where = ["--audits", str(folder / "audits"), "--store", str(folder / "runs"), "--json"]
-    code = run_command(["verify", *more, *where])
-    out, errors = capsys.readouterr()
-    assert out, errors
-    return code, json.loads(out)
+@pytest.fixture
+def verify(folder: Path, cli: Any) -> Any:
+    """What `verify` finds in the copy, which ends with an exit code."""
+
+    def call(*more: str, code: int = 0) -> Any:
+        where = ["--audits", folder / "audits", "--store", folder / "runs", "--json"]
+        return cli("verify", *more, *where, code=code).data
+
+    return call
 
 
 def files(folder: Path) -> list[Path]:
     return sorted((folder / "runs").rglob("*.json"))
 
 
-def test_a_sound_store(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = verify(folder, capsys, "mini")
-    assert (code, told["faults"], told["records"]) == (0, [], len(files(folder)))
+def test_a_sound_store(folder, verify, cli):
+    told = verify("mini")
+    assert (told["faults"], told["records"]) == ([], len(files(folder)))
     assert told["root"] == Store(folder / "runs").manifest.root()
-    assert run_command(["verify", "--store", str(folder / "runs")]) == 0
-    assert "7 records read: no faults" in capsys.readouterr().out
-    assert run_command(["verify", "other", "--store", str(folder / "runs")]) == 2
+    assert "7 records read: no faults" in cli("verify", "--store", folder / "runs").out
+    cli("verify", "other", "--store", folder / "runs", code=2)
 
 
 @pytest.mark.parametrize("command", ["verify", "prune"])
-def test_a_store_that_is_not_there(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-) -> None:
+def test_a_store_that_is_not_there(tmp_path, monkeypatch, cli, command):
     monkeypatch.chdir(tmp_path)
-    assert run_command([command, "--store", "none"]) == 2
-    assert re.search(r"--store.*none", capsys.readouterr().err)
-    assert run_command([command]) == 0
-    assert capsys.readouterr().out.startswith("0 ")
-    assert run_command([command, "mini"]) == 2
+    assert re.search(r"--store.*none", cli(command, "--store", "none", code=2).err)
+    assert cli(command).out.startswith("0 ")
+    cli(command, "mini", code=2)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_kind_of_fault_is_found_and_mended(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_kind_of_fault_is_found_and_mended(folder, verify):
     damaged, gone, *_ = files(folder)
     damaged.write_bytes(damaged.read_bytes().replace(b"0.", b"1.", 1))
     gone.unlink()
     partial = Partial(damaged.with_suffix(".partial"))
     partial.save("descent", b"state", partial.clock())
     (partial.folder / "descent.pt").write_bytes(b"state")
-    for more, wanted in (((), 3), (("--repair",), 3), ((), 3)):
-        code, told = verify(folder, capsys, *more)
-        assert code == wanted
-        faults = {fault["path"]: fault for fault in told["faults"]}
+    for more in ((), ("--repair",), ()):
+        faults = {fault["path"]: fault for fault in verify(*more, code=3)["faults"]}
         if more:
             assert "SHA-256" in faults[str(damaged)]["what"]
             assert faults[str(damaged)]["mended"].startswith("moved to ")
@@ -97,14 +82,12 @@ def test_every_kind_of_fault_is_found_and_mended(
     left = [path for path, fault in faults.items() if not fault["mended"]]
     assert set(left) == {str(gone), str(damaged)}
     run(folder)
-    assert verify(folder, capsys)[0] == 0
+    verify()
     assert damaged.with_name(f"{damaged.name}.bad").exists()
 
 
 @pytest.mark.parametrize("kept", ["nothing", "all but one line"])
-def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(
-    folder: Path, capsys: pytest.CaptureFixture[str], kept: str
-) -> None:
+def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(folder, verify, kept):
     log = folder / "runs" / "manifest.log"
     first, _, *rest = log.read_bytes().splitlines(keepends=True)
     left = b"".join([first, *rest])
@@ -113,35 +96,31 @@ def test_a_manifest_that_lacks_lines_is_kept_and_written_anew(
         log.unlink()
     records = {str(file) for file in files(folder)}
     wanted = records if kept == "nothing" else {str(log)}
-    code, told = verify(folder, capsys)
-    assert (code, {fault["path"] for fault in told["faults"]}) == (3, wanted)
-    code, told = verify(folder, capsys, "--repair")
-    assert (code, {fault["path"] for fault in told["faults"]}) == (0, wanted | records)
-    assert verify(folder, capsys)[0] == 0
+    assert {fault["path"] for fault in verify(code=3)["faults"]} == wanted
+    assert {fault["path"] for fault in verify("--repair")["faults"]} == wanted | records
+    verify()
     if kept != "nothing":
         assert log.with_name("manifest.log.bad").read_bytes() == left
 
 
-def test_a_sample_is_measured_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, told = verify(folder, capsys, "--recompute", "2")
-    assert (code, len(told["recomputed"]), told["faults"]) == (0, 2, [])
-    assert verify(folder, capsys, "--recompute", "2")[1] == told
+def test_a_sample_is_measured_again(folder, verify):
+    told = verify("--recompute", "2")
+    assert (len(told["recomputed"]), told["faults"]) == (2, [])
+    assert verify("--recompute", "2") == told
     store = Store(folder / "runs")
     for path in files(folder):  # a result that somebody wrote by hand, with a digest that fits
         record = store.read(path)
         measured = record.measurements.model_copy(update={"scalars": {"final": 0.5}})
         store.write(record.model_copy(update={"measurements": measured}))
-    code, told = verify(folder, capsys, "--recompute", "1")
-    assert code == 3
-    (fault,) = told["faults"]
+    (fault,) = verify("--recompute", "1", code=3)["faults"]
     assert "measured again, it gives other numbers: final: 1 of 1 numbers" in fault["what"]
     module = folder / "audits" / "mini.py"
     module.write_text(module.read_text() + "\nEXTRA = 1\n")
-    code, told = verify(folder, capsys, "--recompute", "9")
-    assert (code, told["recomputed"]) == (0, []), "records of other code are not measured again"
+    told = verify("--recompute", "9")
+    assert told["recomputed"] == [], "records of other code are not measured again"
 
 
-def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pruning_removes_left_overs_alone(folder, cli):
     store = Store(folder / "runs")
     record_file = files(folder)[0]
     record = store.read(record_file)
@@ -162,8 +141,7 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
     (place / "b.json.0123456789abcdef.tmp").write_text("it may still be written")
     before = set(place.iterdir())
     prune = ["prune", "mini", "--store", str(folder / "runs")]
-    assert run_command([*prune, "--dry-run", "--json"]) == 0
-    told = {Path(one["path"]): one["size"] for one in json.loads(capsys.readouterr().out)}
+    told = {Path(one["path"]): one["size"] for one in cli(*prune, "--dry-run", "--json").data}
     assert told == {
         finished.folder: sum(path.stat().st_size for path in finished.folder.iterdir()),
         place / "a.json.tmp": len("half"),
@@ -173,15 +151,14 @@ def test_pruning_removes_left_overs_alone(folder: Path, capsys: pytest.CaptureFi
         open_.folder / "clock.999999999.tmp": len("torn"),
     }
     assert set(place.iterdir()) == before
-    assert run_command(prune) == 0
-    assert "6 left-overs, " in capsys.readouterr().out
+    assert "6 left-overs, " in cli(*prune).out
     assert set(place.iterdir()) == before - told.keys()
     lock = store.try_lock(cell, "0" * 32)
     assert lock is not None
-    assert run_command([*prune, "--unfinished"]) == 0
+    cli(*prune, "--unfinished")
     assert open_.folder.exists(), "this cell is being computed"
     lock.give_back(finished=True)
-    assert run_command([*prune, "--unfinished"]) == 0
+    cli(*prune, "--unfinished")
     assert not open_.folder.exists()
     assert record_file.exists()
     assert list(place.glob("*.replaced"))

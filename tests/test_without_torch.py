@@ -1,7 +1,5 @@
 """Without the extra `run` all that trains nothing works, and says so where something is needed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -56,7 +54,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_all_that_trains_nothing_works_without_the_extra(tmp_path: Path, results: Path) -> None:
+def test_all_that_trains_nothing_works_without_the_extra(tmp_path, results):
     audits = tmp_path / "audits"
     audits.mkdir()
     (audits / "maxrl2026.yaml").write_text(SHORT.read_text(encoding="utf-8"), encoding="utf-8")
@@ -93,4 +91,5 @@ def test_all_that_trains_nothing_works_without_the_extra(tmp_path: Path, results
     assert done.returncode == 0, done.stderr
     (needs,) = (line for line in lines if "pip install" in line)
     assert needs.startswith("torch is not installed, and running experiments needs it.")
+    assert needs.endswith("Install the extra, in a clone of reproaudit: pip install '.[run]'.")
     assert "5 of 5 [pass8]" in " ".join(done.stdout.split())

@@ -1,7 +1,5 @@
 """What a worker prints passes through the run, and what it starts does not outlive it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -9,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reproaudit
-from miniatures import finish, program, setting, until, write_paper
+from miniatures import finish, program, until, write_paper
 from reproaudit.report.printable import printable
 from reproaudit.run.events import CellNote, Event, Summary
 from reproaudit.run.executors.local import MOST_PRINTED, Limits
@@ -39,9 +38,7 @@ def printed_by(tmp_path: Path, *names: str, **how: Any) -> tuple[Summary, dict[s
 
 
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.process), 2])
-def test_all_that_an_experiment_prints_is_told_and_no_more(
-    tmp_path: Path, jobs: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_all_that_an_experiment_prints_is_told_and_no_more(tmp_path, jobs, capfd):
     summary, found = printed_by(tmp_path, "shouts", "floods", "good", "scatters", jobs=jobs)
     assert summary == Summary(completed=4)
     assert found.pop("shouts") == "\x1b[2J\x07evil \u202e\nhalf a line"
@@ -54,7 +51,7 @@ def test_all_that_an_experiment_prints_is_told_and_no_more(
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> None:
+def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path):
     _, found = run(Store(tmp_path), cell("segfaults"), cell("begets_and_leaves"))
     words = found["segfaults", 0].traceback
     assert words is not None
@@ -64,7 +61,7 @@ def test_the_last_words_of_a_crash_are_kept_with_its_cell(tmp_path: Path) -> Non
 
 
 @pytest.mark.process
-def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path: Path) -> None:
+def test_workers_have_the_code_of_their_caller_wherever_it_lies(tmp_path):
     """An installed package, too, may lie where Python looks first."""
     copy = tmp_path / "reproaudit"
     shutil.copytree(Path(reproaudit.__file__).parent, copy)
@@ -95,7 +92,7 @@ EXPERIMENTS"""
 
 @pytest.mark.process
 @pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.slow), "2"])
-def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path: Path, jobs: str) -> None:
+def test_a_pipe_ends_with_the_run_and_holds_no_control_character(tmp_path, jobs):
     """As `reproaudit run | cat` does, which waits until nobody has the pipe any more."""
     module = write_paper(tmp_path / "audits") / "mini.py"
     text = module.read_text().replace("def measure(", "def _measure(", 1)
@@ -126,47 +123,31 @@ def sleepers(seconds: str) -> Iterator[int]:
             continue
 
 
-def group(pid: int) -> list[int]:
-    """The living processes of a group."""
+def group(worker: BaseProcess) -> list[int]:
+    """The living processes of a worker's group."""
     members = []
     for place in PROC.glob("[0-9]*"):
         try:
             state, _, its = (place / "stat").read_text().rpartition(")")[2].split()[:3]
         except OSError:
             continue
-        members += [int(place.name)] if int(its) == pid and state != "Z" else []
+        members += [int(place.name)] if int(its) == worker.pid and state != "Z" else []
     return members
-
-
-@pytest.fixture
-def groups(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The groups of the workers that are started, noted as they are."""
-    from reproaudit.run.executors import local as executors
-
-    noted: list[int] = []
-    start = executors._Worker.__init__
-
-    def note(self: Any) -> None:
-        start(self)
-        noted.append(self.process.pid)
-
-    monkeypatch.setattr(executors._Worker, "__init__", note)
-    return noted
 
 
 @needs_proc
 @pytest.mark.parametrize(
     "name", ["begets", pytest.param("begets_and_leaves", marks=pytest.mark.process)]
 )
-def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: list[int]) -> None:
+def test_what_a_worker_starts_ends_with_it(tmp_path, name, workers):
     beside = subprocess.Popen(["sleep", "60"])  # of another group
     try:
         began = time.monotonic()
         summary, _ = run(Store(tmp_path), cell(name), cell("good"))
         assert time.monotonic() - began < 60, "no child is waited for"
         assert summary.completed == (2 if name == "begets" else 1)
-        assert groups
-        until(lambda: not any(map(group, groups)))
+        assert workers
+        until(lambda: not any(map(group, workers)))
         assert beside.poll() is None
     finally:
         beside.kill()
@@ -175,13 +156,19 @@ def test_what_a_worker_starts_ends_with_it(tmp_path: Path, name: str, groups: li
 
 @pytest.mark.process
 @needs_proc
-def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[int]) -> None:
+def test_what_a_worker_starts_ends_with_its_time(tmp_path, workers):
     limits = Limits(seconds=6.0)
     summary, found = run(Store(tmp_path), cell("begets_and_loops"), limits=limits)
     assert summary == Summary(failed=1)
     error = str(found["begets_and_loops", 0].error)
     assert error == "it took longer than 6 s (--cell-timeout)"
-    until(lambda: not any(map(group, groups)))
+    until(lambda: not any(map(group, workers)))
+
+
+BUSY = """    while True:  # it may notice at once that nobody listens
+        session.progress("descent", 1, 1)
+        time.sleep(0.0001)
+    return """
 
 
 @needs_proc
@@ -193,11 +180,12 @@ def test_what_a_worker_starts_ends_with_its_time(tmp_path: Path, groups: list[in
         pytest.param(signal.SIGTERM, marks=[pytest.mark.process, pytest.mark.slow]),
     ],
 )
-def test_what_a_worker_starts_ends_with_the_program(tmp_path: Path, number: int) -> None:
+def test_what_a_worker_starts_ends_with_the_program(tmp_path, number):
     seconds = f"4321.{tmp_path.stat().st_ino}"  # which nobody else sleeps
-    module = write_paper(tmp_path / "audits", settings={"pause": setting(1.0)}) / "mini.py"
+    module = write_paper(tmp_path / "audits") / "mini.py"
     text = module.read_text().replace("def measure(", "def _measure(", 1)
-    module.write_text(text.replace("\nEXPERIMENTS", MISDEED.replace("4321.5", seconds), 1))
+    misdeed = MISDEED.replace("4321.5", seconds).replace("    return ", BUSY, 1)
+    module.write_text(text.replace("\nEXPERIMENTS", misdeed, 1))
     process = program(
         "run", "mini", "--audits", str(module.parent), "--store", str(tmp_path / "runs"),
         start_new_session=True,

@@ -1,7 +1,5 @@
 """Runs the commands of a page of the manual, and holds what they print against what it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

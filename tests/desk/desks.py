@@ -1,7 +1,5 @@
 """A desk that runs, for tests: a server on the loopback address, and plain HTTP to it."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import shutil

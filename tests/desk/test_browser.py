@@ -1,10 +1,5 @@
 """The desk in a real browser: a decision by keyboard, at a phone's width, without a complaint."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 pytest.importorskip("starlette")
@@ -19,12 +14,9 @@ from reproaudit.audit.model import VariableName
 HOSTILE = '"No": #1 <script>alert(1)</script>\n- !!tag {a: b} ${x} {{ y }} \U0001f9ea'
 
 
-def test_a_decision_by_keyboard(browser: Any, tmp_path: Path) -> None:
+def test_a_decision_by_keyboard(browser, tmp_path):
     file = copied(tmp_path)
-    with (
-        running(file) as desk,
-        watched(browser, desk.address, f"http://{desk.host}/", ()) as page,
-    ):
+    with running(file) as desk, watched(browser, desk.address, f"http://{desk.host}/", ()) as page:
         assert serious(page) == []
         page.focus("section[id='Pseudocode'] input[value=disagree]")
         page.keyboard.press("Space")

@@ -1,7 +1,5 @@
 """A review on the command line and at the desk writes the review file, and nothing else."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys
@@ -57,7 +55,7 @@ def orders(audit: Audit, *given_orders: str, reviewer: str = "R2") -> Reviews:
     return reviews
 
 
-def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
+def test_orders_decide_dispute_answer_and_withdraw(audit):
     claim, setting = audit.claims[0].id, next(iter(audit.settings))
     arm = next(iter(edits.subjects(audit)["arm"]))
     said = orders(
@@ -81,7 +79,7 @@ def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
     assert [d.arm for d in left.disputes] == [arm, None]
 
 
-def test_what_the_audit_no_longer_has_can_be_withdrawn(audit: Audit) -> None:
+def test_what_the_audit_no_longer_has_can_be_withdrawn(audit):
     said = orders(
         audit,
         f"claim {audit.claims[0].id}=dispute: so",
@@ -98,7 +96,7 @@ def test_what_the_audit_no_longer_has_can_be_withdrawn(audit: Audit) -> None:
     assert (said.disputes, said.responses) == ((), ())
 
 
-def test_every_dispute_that_is_offered_fits_the_audit() -> None:
+def test_every_dispute_that_is_offered_fits_the_audit():
     for file in sorted((Path(__file__).parents[2] / "audits").glob("*2*.yaml")):
         if not file.name.endswith(REVIEW_FILE):
             audit, reviews = load_audit(file), Reviews()
@@ -126,9 +124,7 @@ def test_every_dispute_that_is_offered_fits_the_audit() -> None:
         ("answer wang2024.convergence=withdraw", "answered no such thing"),
     ],
 )
-def test_an_order_that_cannot_be_carried_out_says_why(
-    audit: Audit, order: str, message: str
-) -> None:
+def test_an_order_that_cannot_be_carried_out_says_why(audit, order, message):
     with pytest.raises(UsageError, match=message) as raised:
         orders(audit, order)
     assert str(raised.value).startswith(f"--set '{order}'")
@@ -137,7 +133,7 @@ def test_an_order_that_cannot_be_carried_out_says_why(
 @given(st.text(min_size=1))
 @example("0E0")
 @example("copied from a PDF\x0cwith a form feed, \u2028 and \ufeff")
-def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str) -> None:
+def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text):
     try:
         said = edits.with_decision(Reviews(), VariableName.PSEUDOCODE, "R2", "agree", text, DAY)
     except (UsageError, ValueError):
@@ -148,7 +144,7 @@ def test_any_reason_is_read_back_with_spaces_for_what_no_file_may_hold(text: str
     assert reason == UNREADABLE.sub(" ", text).strip()
 
 
-def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
+def test_no_save_is_lost_between_desks_and_commands(tmp_path):
     file = copied(tmp_path)
     told: set[tuple[str, str]] = set()
 
@@ -174,7 +170,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     assert told == {(reviewer, name.value) for reviewer in works for name in VariableName}
 
 
-def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_to_the_review_file_stays_a_link(tmp_path):
     shutil.copy(TOY, tmp_path)
     (tmp_path / "shared").mkdir()
     target, link = tmp_path / "shared" / "file.yaml", tmp_path / "toy.review.yaml"
@@ -186,52 +182,44 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
-def test_the_command_writes_the_review_file_alone(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_review_file_alone(tmp_path, cli, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     audit_before = (tmp_path / "wang2024.yaml").read_bytes()
     every = [word for name in VariableName for word in ("--set", f"{name}=agree: seen")]
     command = ["review", "wang2024", *every, "--audits", str(tmp_path)]
-    assert run_command([*command, "--reviewer", "R2", "--sign-off"]) == 0
-    assert "saved" in capsys.readouterr().out
+    assert "saved" in cli(*command, "--reviewer", "R2", "--sign-off").out
     assert [one.reviewer for one in load_reviews(file).sign_offs] == ["R2"]
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
-    assert run_command([*command, "--reviewer", " "]) == 2
-    assert "--reviewer NAME" in capsys.readouterr().err
+    assert "--reviewer NAME" in cli(*command, "--reviewer", " ", code=2).err
     mine = [*command[:2], *command[-2:], "--reviewer", "R2"]
     assert run_command([*mine, "--set", "Pseudocode=withdraw"]) == 0
     assert not load_reviews(file).sign_offs, "it falls with what it signs"
-    assert run_command([*mine, "--sign-off"]) == 2
-    assert "Open: Pseudocode" in capsys.readouterr().err
+    assert "Open: Pseudocode" in cli(*mine, "--sign-off", code=2).err
 
 
 def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
     return ["review", "wang2024", "--reviewer", reviewer, "--audits", str(folder), *more]
 
 
-def test_a_note_is_kept_with_the_answers_that_it_is_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_is_kept_with_the_answers_that_it_is_for(tmp_path, cli, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "note.txt"
     text.write_text("The main claim\nholds.\n", encoding="utf-8")
     audits = ["--audits", str(tmp_path)]
-    assert run_command(note_command(tmp_path, "--note", str(text))) == 0
-    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in capsys.readouterr().out
+    printed = cli(*note_command(tmp_path, "--note", text))
+    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in printed.out
     note = load_reviews(file).note
     assert note is not None
     assert (note.reviewer, note.text) == ("R2", "The main claim holds.")
-    assert run_command(["report", "wang2024", *audits, "--json"]) == 0
-    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    card = Scorecard.model_validate_json(cli("report", "wang2024", *audits, "--json").out)
     assert (card.reviews.note, card.note_is_stale) == (note, False)
     other = card.claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
     changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
     assert changed.note_is_stale
-    assert run_command(note_command(tmp_path, "--note", str(text), reviewer="R3")) == 2
-    assert "R2 wrote the note" in capsys.readouterr().err
+    printed = cli(*note_command(tmp_path, "--note", text, reviewer="R3"), code=2)
+    assert "R2 wrote the note" in printed.err
     assert run_command(note_command(tmp_path, "--set", "note=withdraw")) == 0
     assert load_reviews(file).note is None
 
@@ -247,36 +235,26 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(
         (None, "No such file"),
     ],
 )
-def test_a_note_that_cannot_be_kept_is_one_line(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    content: bytes | None,
-    says: str,
-) -> None:
+def test_a_note_that_cannot_be_kept_is_one_line(tmp_path, cli, monkeypatch, content, says):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = file.read_bytes()
     if content is not None:
         (tmp_path / "note.txt").write_bytes(content)
-    assert run_command(note_command(tmp_path, "--note", "note.txt")) == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = cli(*note_command(tmp_path, "--note", "note.txt"), code=2).err.splitlines()
     assert says in line
     assert file.read_bytes() == before
 
 
-def test_a_note_needs_answers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_note_needs_answers(tmp_path, cli, monkeypatch):
     shutil.copy(TOY, tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "note.txt").write_text("Good.", encoding="utf-8")
     command = ["review", "toy", "--reviewer", "R2", "--audits", ".", "--note", "note.txt"]
-    assert run_command(command) == 2
-    assert "Make them with: reproaudit run toy" in capsys.readouterr().err
+    assert "Make them with: reproaudit run toy" in cli(*command, code=2).err
 
 
-def test_a_note_at_the_desk(tmp_path: Path) -> None:
+def test_a_note_at_the_desk(tmp_path):
     answers = [make_scorecard()]
     with running(copied(tmp_path), scorecard=lambda: answers[-1]) as desk:
         desk.enter()
@@ -303,7 +281,7 @@ def test_a_note_at_the_desk(tmp_path: Path) -> None:
         assert "claims or answers have changed since" in desk.get("/").text
 
 
-def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDesk) -> None:
+def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk):
     note = Note(reviewer="R1", text="All is well.", answers="0" * 32, as_of=DAY)
     save(desk.file, lambda reviews: reviews.model_copy(update={"note": note}))
     page = desk.get("/").text
@@ -314,7 +292,7 @@ def test_anothers_note_is_hidden_until_the_reviewer_has_decided(desk: RunningDes
     assert note.text in desk.get("/").text
 
 
-def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
+def test_an_error_stands_at_its_field(desk):
     answer = desk.post("Pseudocode", decision="agree", reason="")
     section = answer.text.partition('<section id="Pseudocode">')[2].partition("</section>")[0]
     assert 'aria-invalid="true" aria-describedby="wrong" autofocus></textarea>' in section
@@ -325,7 +303,7 @@ def test_an_error_stands_at_its_field(desk: RunningDesk) -> None:
     assert "Expected one of agree, disagree, not applicable." in answer.text
 
 
-def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk) -> None:
+def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk):
     page = desk.get("/").text
     claim = page.partition('id="claim wang2024.convergence"')[2].partition("</section>")[0]
     assert "A loss falls, and has come to rest" in claim
@@ -336,22 +314,17 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk: RunningDesk
     assert "put in place of training" in arm
 
 
-def test_the_missing_extra_is_named_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_missing_extra_is_named_in_one_line(tmp_path, cli, monkeypatch):
     copied(tmp_path)
     monkeypatch.setitem(sys.modules, "reproaudit.desk.server", None)
-    assert run_command(note_command(tmp_path)) == 2
-    printed = capsys.readouterr()
+    printed = cli(*note_command(tmp_path), code=2)
     (line,) = printed.err.splitlines()
     assert "needs the extra 'review'" in line
     assert "pip install '.[review]'" in line
     assert printed.out == ""
 
 
-def test_a_report_finds_the_reviews_where_they_were_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_finds_the_reviews_where_they_were_written(tmp_path, cli, monkeypatch):
     """In a checkout's folder 'audits', of audits that came with an installation elsewhere."""
     (tmp_path / "audits").mkdir()
     (tmp_path / "deeper").mkdir()
@@ -359,19 +332,15 @@ def test_a_report_finds_the_reviews_where_they_were_written(
     monkeypatch.chdir(tmp_path / "deeper")
     item = "claim wang2024.convergence"
     command = ["review", "wang2024", "--reviewer", "R2", "--set", f"{item}=dispute: too loose"]
-    assert run_command(command) == 0
-    (line,) = [o for o in capsys.readouterr().out.splitlines() if o.startswith("to show it: ")]
+    (line,) = [o for o in cli(*command).out.splitlines() if o.startswith("to show it: ")]
     assert "too loose" in file.read_text(encoding="utf-8")
     show = shlex.split(line.removeprefix("to show it: "))
-    assert run_command([*show[1:], "--json"]) == 0
-    card = Scorecard.model_validate_json(capsys.readouterr().out)
+    card = Scorecard.model_validate_json(cli(*show[1:], "--json").out)
     assert [dispute.reason for dispute in card.reviews.disputes] == ["too loose"]
     assert card.shipped
 
 
-def test_an_installed_audit_is_copied_to_be_reviewed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_audit_is_copied_to_be_reviewed(tmp_path, capsys, cli, monkeypatch):
     installed, here = tmp_path / "package" / "audits", tmp_path / "here"
     installed.mkdir(parents=True)
     here.mkdir()
@@ -386,12 +355,11 @@ def test_an_installed_audit_is_copied_to_be_reviewed(
     assert copies[0].read_bytes() == (installed / "wang2024.yaml").read_bytes()
     decisions = load_reviews(copies[1]).variables[VariableName.PSEUDOCODE]
     assert [one.reviewer for one in decisions] == ["reproaudit", "R2"]
-    assert run_command([*command[:-1], "Pseudocode=withdraw"]) == 0
-    assert "copied" not in capsys.readouterr().out
+    assert "copied" not in cli(*command[:-1], "Pseudocode=withdraw").out
     assert (installed / "wang2024.review.yaml").read_bytes() == before
 
 
-def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) -> None:
+def test_others_decisions_are_hidden_until_the_reviewers_own(desk):
     reason = load_reviews(desk.file).variables[VariableName.PSEUDOCODE][0].reason
     assert reason not in desk.get("/").text
     assert desk.post("Pseudocode", decision="disagree", reason="a <b>block</b>").status == 303
@@ -419,7 +387,7 @@ def changed(desk: RunningDesk, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> None:
+def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk):
     stamp = desk.stamp("Pseudocode")
     desk.post("Pseudocode", decision="agree", reason="first")
     answer = desk.post("Pseudocode", decision="agree", reason="typed in a stale tab", stamp=stamp)
@@ -430,7 +398,7 @@ def test_a_stale_form_is_refused_and_keeps_what_was_typed(desk: RunningDesk) -> 
     assert desk.post("Pseudocode", decision="agree", reason="").status == 422
 
 
-def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: RunningDesk) -> None:
+def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk):
     stamp, before = desk.stamp("Pseudocode"), desk.file.read_bytes()
     changed(desk, 'Pseudocode: {card: "No"', "Pseudocode: {card: Perhaps")
     answer = desk.post("Pseudocode", decision="agree", reason="typed", stamp=stamp)
@@ -441,13 +409,13 @@ def test_a_decision_on_a_card_that_says_otherwise_by_now_is_refused(desk: Runnin
     assert desk.post("Pseudocode", decision="agree", reason="typed").status == 303
 
 
-def test_what_others_decide_unseen_makes_no_form_stale(desk: RunningDesk) -> None:
+def test_what_others_decide_unseen_makes_no_form_stale(desk):
     stamp = desk.stamp("Pseudocode")
     elsewhere(desk, "R3", "Pseudocode=agree: so")
     assert desk.post("Pseudocode", decision="agree", reason="so", stamp=stamp).status == 303
 
 
-def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
+def test_a_dispute_of_what_the_audit_no_longer_has(desk):
     item = "claim wang2024.convergence"
     desk.post(item, reason="too loose")
     stamp = desk.stamp(item)
@@ -461,7 +429,7 @@ def test_a_dispute_of_what_the_audit_no_longer_has(desk: RunningDesk) -> None:
     assert "no longer has" not in desk.get("/").text
 
 
-def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk: RunningDesk) -> None:
+def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk):
     before = desk.file.read_bytes()
     desk.file.write_bytes(before + b"<<<<<<< HEAD\n")
     form = b"item=Pseudocode&decision=agree&reason=typed+meanwhile"
@@ -475,7 +443,7 @@ def test_a_file_that_is_faulty_meanwhile_is_named_until_it_is_mended(desk: Runni
     assert desk.get("/").status == 200
 
 
-def test_the_last_act_is_taken_back(desk: RunningDesk) -> None:
+def test_the_last_act_is_taken_back(desk):
     before = desk.file.read_bytes()
     desk.post("claim wang2024.convergence", reason="too loose")
     assert "too loose" in desk.file.read_text(encoding="utf-8")
@@ -485,7 +453,7 @@ def test_the_last_act_is_taken_back(desk: RunningDesk) -> None:
     assert "Take back" not in desk.get("/").text
 
 
-def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
+def test_an_old_form_takes_no_other_act_back(desk):
     desk.post("claim wang2024.convergence", reason="too loose")
     stamp = desk.stamp("undo")
     desk.post("Pseudocode", decision="agree", reason="in another tab")
@@ -499,7 +467,7 @@ def test_an_old_form_takes_no_other_act_back(desk: RunningDesk) -> None:
     assert desk.post("undo", stamp=stamp).status == 409, "a stamp names one act for ever"
 
 
-def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: RunningDesk) -> None:
+def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk):
     before = desk.file.read_bytes()
     desk.post("Pseudocode", decision="agree", reason="mine")
     elsewhere(desk, "R3", "Pseudocode=disagree: unseen", "Open Datasets=agree: elsewhere")
@@ -513,7 +481,7 @@ def test_taking_back_leaves_and_shows_nothing_that_others_saved_since(desk: Runn
     assert desk.file.read_bytes() == before
 
 
-def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> None:
+def test_what_changed_again_elsewhere_is_not_taken_back(desk):
     desk.post("Pseudocode", decision="agree", reason="mine")
     elsewhere(desk, "R2", "Pseudocode=disagree: by script")
     answer = desk.post("undo")
@@ -522,7 +490,7 @@ def test_what_changed_again_elsewhere_is_not_taken_back(desk: RunningDesk) -> No
     assert "by script" in desk.file.read_text(encoding="utf-8")
 
 
-def test_the_desk_signs_off_when_all_is_decided(desk: RunningDesk) -> None:
+def test_the_desk_signs_off_when_all_is_decided(desk):
     assert "Still open" in desk.get("/").text
     assert desk.post("sign-off").status == 409  # there is no form for it yet
     for name in VariableName:

@@ -1,7 +1,5 @@
 """Nothing but the reviewer's own browser reads or writes through the desk."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,7 +31,7 @@ def desk(tmp_path: Path) -> Iterator[RunningDesk]:
 FORM = urlencode({"decision": "agree", "reason": "so"}).encode()
 
 
-def test_it_listens_on_the_loopback_address_alone(desk: RunningDesk) -> None:
+def test_it_listens_on_the_loopback_address_alone(desk):
     port = int(desk.host.partition(":")[2])
     assert desk.host.startswith("127.0.0.1:")
     addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
@@ -44,7 +42,7 @@ def test_it_listens_on_the_loopback_address_alone(desk: RunningDesk) -> None:
         pass
 
 
-def test_the_address_works_once(tmp_path: Path) -> None:
+def test_the_address_works_once(tmp_path):
     with running(copied(tmp_path)) as one:
         assert one.get("/").status == 403
         assert one.send("GET", "/enter?token=wrong").status == 403
@@ -63,7 +61,7 @@ def test_the_address_works_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "cookie", [None, "", "desk=x", "{name}=x", "{name}", "=;;\x01", "{value}x"]
 )
-def test_another_cookie_is_refused(desk: RunningDesk, cookie: str | None) -> None:
+def test_another_cookie_is_refused(desk, cookie):
     name = desk.cookie.partition("=")[0]
     shown = cookie.format(name=name, value=desk.cookie) if cookie is not None else None
     assert desk.send("GET", "/", cookie=shown).status in (400, 403)
@@ -74,7 +72,7 @@ def test_another_cookie_is_refused(desk: RunningDesk, cookie: str | None) -> Non
     [None, "", "evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1",
      "[::1]:{port}", "127.0.0.1:{port}.evil.example", "127.0.0.1:1"],
 )  # fmt: skip
-def test_another_name_of_this_machine_is_refused(desk: RunningDesk, host: str | None) -> None:
+def test_another_name_of_this_machine_is_refused(desk, host):
     port = desk.host.partition(":")[2]
     shown = host.format(port=port) if host is not None else None
     for path in ("/", "/style.css", "/enter?token=x"):
@@ -85,7 +83,7 @@ def test_another_name_of_this_machine_is_refused(desk: RunningDesk, host: str | 
 
 @pytest.mark.parametrize("origin", [None, "null", "http://evil.example", "https://{host}",
     "http://localhost:{port}", "http://127.0.0.1:1", "http://{host}.evil.example"])  # fmt: skip
-def test_a_form_of_another_page_is_refused(desk: RunningDesk, origin: str | None) -> None:
+def test_a_form_of_another_page_is_refused(desk, origin):
     port = desk.host.partition(":")[2]
     shown = origin.format(host=desk.host, port=port) if origin is not None else None
     answer = desk.send("POST", "/", FORM, origin=shown)
@@ -95,7 +93,7 @@ def test_a_form_of_another_page_is_refused(desk: RunningDesk, origin: str | None
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_request_that_another_page_causes_is_refused(desk: RunningDesk, site: str) -> None:
+def test_a_request_that_another_page_causes_is_refused(desk, site):
     assert desk.send("GET", "/", sec_fetch_site=site).status == 403
     own = f"http://{desk.host}"
     answer = desk.send("POST", "/", FORM, origin=own, sec_fetch_site=site)
@@ -108,7 +106,7 @@ def test_a_request_that_another_page_causes_is_refused(desk: RunningDesk, site: 
      "/setting/..%2f..%2fetc%2fpasswd", "/setting/%00", "/variable/-1", "/variable/9", "/claim/99",
      "/variable/99999999999999999999", "/wang2024.yaml", "//evil.example/", "/static/x"],
 )  # fmt: skip
-def test_only_the_pages_are_served(desk: RunningDesk, path: str) -> None:
+def test_only_the_pages_are_served(desk, path):
     answer = desk.get(path)
     assert answer.status in (307, 404)
     assert "root:" not in answer.text
@@ -116,11 +114,11 @@ def test_only_the_pages_are_served(desk: RunningDesk, path: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
-def test_only_pages_and_forms_are_served(desk: RunningDesk, method: str) -> None:
+def test_only_pages_and_forms_are_served(desk, method):
     assert desk.send(method, "/", origin=f"http://{desk.host}").status == 405
 
 
-def test_a_long_body_is_refused(desk: RunningDesk) -> None:
+def test_a_long_body_is_refused(desk):
     origin = f"http://{desk.host}"
     body = b"reason=" + b"x" * LARGEST_BODY
     assert desk.send("POST", "/", body, origin=origin).status == 413
@@ -139,9 +137,7 @@ def test_a_long_body_is_refused(desk: RunningDesk) -> None:
 
 @pytest.mark.parametrize("sent", ["", "POST / HT", "POST / HTTP/1.1\r\nhost: {host}\r\n"
     "cookie: {cookie}\r\norigin: http://{host}\r\ncontent-length: 9\r\n\r\nitem"])  # fmt: skip
-def test_a_connection_that_asks_for_nothing_is_cut_off(
-    desk: RunningDesk, monkeypatch: pytest.MonkeyPatch, sent: str
-) -> None:
+def test_a_connection_that_asks_for_nothing_is_cut_off(desk, monkeypatch, sent):
     monkeypatch.setattr(server, "ANSWERED_WITHIN", 0.3)
     with socket.create_connection(tuple(desk.host.split(":")), timeout=9) as raw:  # type: ignore[arg-type]
         raw.sendall(sent.format(host=desk.host, cookie=desk.cookie).encode())
@@ -150,12 +146,12 @@ def test_a_connection_that_asks_for_nothing_is_cut_off(
 
 
 @pytest.mark.parametrize("body", [b"\xff=\xff", b"&".join(b"a%d=1" % i for i in range(99)), b""])
-def test_what_is_no_form_is_refused(desk: RunningDesk, body: bytes) -> None:
+def test_what_is_no_form_is_refused(desk, body):
     answer = desk.send("POST", "/", body, origin=f"http://{desk.host}")
     assert answer.status in (400, 409, 422)
 
 
-def test_every_answer_forbids_what_a_page_could_load(desk: RunningDesk) -> None:
+def test_every_answer_forbids_what_a_page_could_load(desk):
     for path in ("/", "/nothing", "/style.css"):
         headers = desk.get(path).headers
         policy = headers["content-security-policy"]

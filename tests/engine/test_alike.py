@@ -1,7 +1,5 @@
 """What is compared was measured alike: a look-alike and its fair twin for each question."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -41,14 +39,14 @@ def falls(to: float, pace: float = 4_000.0, noise: float = 0.003) -> Course:
     return course
 
 
+def noisy(clean: Callable[[NDArray[np.float64]], Any], noise: float) -> Course:
+    """A course by step, with so much noise."""
+    return lambda at, random: np.asarray(clean(at) + noise * random.normal(size=len(at)))
+
+
 def rises(middle: float, noise: float = 0.002) -> Course:
     """An accuracy that goes from 0.1 to 0.98, half of it until a step."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        clean = 0.1 + 0.88 / (1 + np.exp(-(at - middle) / 800))
-        return np.asarray(clean + noise * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.1 + 0.88 / (1 + np.exp(-(at - middle) / 800)), noise)
 
 
 def runs(
@@ -132,7 +130,7 @@ SHORTER = {"own": runs(falls(0.05)), "other": runs(falls(0.9), LENGTH // 2)}
 
 
 @pytest.mark.parametrize("check", [BELOW, GROUPS])
-def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check: dict[str, Any]) -> None:
+def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check):
     audit = audit_of(check)
     slow = falls(0.05, pace=9_000)
     cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
@@ -143,13 +141,13 @@ def test_a_baseline_whose_log_stops_at_half_is_not_beaten(check: dict[str, Any])
 
 
 @pytest.mark.parametrize(("length", "void"), [(19_000, None), (18_800, Void.NOT_AS_FAR)])
-def test_logs_go_equally_far_from_95_per_cent_on(length: int, void: Void | None) -> None:
+def test_logs_go_equally_far_from_95_per_cent_on(length, void):
     for own, other in ((LENGTH, length), (length, LENGTH)):
         arms = {"own": runs(falls(0.05), own), "other": runs(falls(0.9), other)}
         assert voids(answered(audit_of(BELOW), arms)) == {void}
 
 
-def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
+def test_a_control_whose_log_stops_at_half_has_not_failed():
     audit = audit_of(LOW, nulls=["other"])
     slow = falls(0.05, pace=5_000)
     cut = answered(audit, {"own": runs(slow), "other": runs(slow, LENGTH // 2)})
@@ -161,7 +159,7 @@ def test_a_control_whose_log_stops_at_half_has_not_failed() -> None:
     assert fair.outcome is Outcome.SUPPORTED
 
 
-def test_what_is_compared_is_as_long_as_the_run_with_its_seed() -> None:
+def test_what_is_compared_is_as_long_as_the_run_with_its_seed():
     def every_other_half(to: float) -> Runs:
         course = falls(to, pace=2_000)
         long, short = SEEDS[::2], SEEDS[1::2]
@@ -173,7 +171,7 @@ def test_what_is_compared_is_as_long_as_the_run_with_its_seed() -> None:
     assert voids(answered(audit_of(BELOW), arms)) == {None}
 
 
-def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
+def test_lengths_that_the_claim_says_differ_cost_a_step():
     answer = answered(audit_of(BELOW, unlike_lengths="Each stops by its own rule."), SHORTER)
     same = answered(audit_of(BELOW), {**SHORTER, "other": runs(falls(0.9))})
     (unlike,) = answer.not_alike
@@ -183,7 +181,7 @@ def test_lengths_that_the_claim_says_differ_cost_a_step() -> None:
     assert (same.level, answer.level) == (Level.MODERATE, Level.LOW)
 
 
-def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing() -> None:
+def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing():
     shorter = {"other": {"settings": {"steps": LENGTH // 2}, "why": "It stops at half."}}
     answer = answered(audit_of(BELOW, shorter, length="steps"), SHORTER)
     assert (answer.outcome, answer.level) == (Outcome.SUPPORTED, Level.MODERATE)
@@ -191,7 +189,7 @@ def test_lengths_that_a_named_setting_states_are_said_and_cost_nothing() -> None
     assert voids(answered(audit_of(BELOW, shorter), SHORTER)) == {Void.NOT_AS_FAR}
 
 
-def test_of_our_own_runs_it_is_only_said_how_far_they_go() -> None:
+def test_of_our_own_runs_it_is_only_said_how_far_they_go():
     answer = answered(audit_of(BELOW), SHORTER, origin=None)
     assert answer.outcome is Outcome.SUPPORTED
     assert [(unlike.ends, unlike.lowers) for unlike in answer.not_alike] == [
@@ -200,19 +198,19 @@ def test_of_our_own_runs_it_is_only_said_how_far_they_go() -> None:
     assert ReasonKind.NOT_ALIKE not in {reason.kind for reason in answer.reasons}
 
 
-def test_a_constant_reference_need_not_go_as_far() -> None:
+def test_a_constant_reference_need_not_go_as_far():
     flat = {seed: Series(steps=(0, 100), values=[0.5, 0.5]) for seed in SEEDS}
     answer = answered(audit_of(BELOW), {"own": runs(falls(0.05)), "other": flat})
     assert (answer.outcome, answer.not_alike) == (Outcome.SUPPORTED, ())
 
 
-def test_what_is_read_at_a_step_needs_no_log_beyond_it() -> None:
+def test_what_is_read_at_a_step_needs_no_log_beyond_it():
     at = {"measurement": "x", "step": 10_000}
     audit = audit_of({**BELOW, "lower": at, "upper": {**at, "arm": "other"}})
     assert answered(audit, SHORTER).outcome is Outcome.SUPPORTED
 
 
-def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
+def test_runs_of_a_group_that_end_early_are_no_part_of_it():
     slow = falls(0.05, pace=9_000)
     other = {**runs(slow), **runs(slow, LENGTH // 2, seeds=range(4))}
     answer = answered(audit_of(GROUPS), {"own": runs(slow), "other": other})
@@ -222,7 +220,7 @@ def test_runs_of_a_group_that_end_early_are_no_part_of_it() -> None:
 
 
 @pytest.mark.parametrize(("long", "kept"), [(6, True), (5, True), (4, False)])
-def test_a_group_is_held_against_the_run_that_ends_in_the_middle(long: int, kept: bool) -> None:
+def test_a_group_is_held_against_the_run_that_ends_in_the_middle(long, kept):
     """Of ten runs that go to the end or to half the sixth by length is the middle one."""
     slow = falls(0.05, pace=9_000)
     own = {**runs(slow, seeds=range(long)), **runs(slow, LENGTH // 2, seeds=range(long, 10))}
@@ -234,7 +232,7 @@ def test_a_group_is_held_against_the_run_that_ends_in_the_middle(long: int, kept
     assert known == [kept] * 5 + [not kept] * 5
 
 
-def test_what_was_not_measured_alike_is_said_in_words() -> None:
+def test_what_was_not_measured_alike_is_said_in_words():
     audit = audit_of(BELOW)
     context = ClaimText(audit, audit.claims[0], answered(audit, SHORTER), "paper")
     assert words(context.answer.reasons[0], context) == (
@@ -250,7 +248,7 @@ def test_what_was_not_measured_alike_is_said_in_words() -> None:
 # --- as finely ----------------------------------------------------------------------------------
 
 
-def test_a_passage_is_read_no_finer_than_it_was_logged() -> None:
+def test_a_passage_is_read_no_finer_than_it_was_logged():
     audit = audit_of(SOONER)
     own = runs(rises(5_000))
     alike = answered(audit, {"own": own, "other": runs(rises(5_000), every=2_500)})
@@ -261,23 +259,21 @@ def test_a_passage_is_read_no_finer_than_it_was_logged() -> None:
 
 
 @pytest.mark.parametrize(("every", "outcome"), [(500, Outcome.SUPPORTED), (4_000, None)])
-def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(
-    every: int, outcome: Outcome | None
-) -> None:
+def test_a_passage_before_a_step_is_known_no_better_than_it_was_logged(every, outcome):
     audit = audit_of({"kind": "reaches", "value": PASSES, "at_most": 7_900, **PAPER})
     answer = answered(audit, {"own": runs(rises(5_000), every=every)})
     assert (answer.outcome if answer.level else None) is outcome
     assert (Void.NOT_AS_FINELY in voids(answer)) is (outcome is None)
 
 
-def test_a_passage_alone_is_read_as_it_was_logged() -> None:
+def test_a_passage_alone_is_read_as_it_was_logged():
     """It lies between 6,800 and 7,000, and no average is known beside it."""
     audit = audit_of({"kind": "reaches", "value": PASSES, "at_least": 6_750, **PAPER})
     answer = answered(audit, {"own": runs(rises(5_050))})
     assert (answer.outcome, voids(answer)) == (Outcome.SUPPORTED, {None})
 
 
-def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
+def test_a_mean_of_passages_is_known_no_better_than_they_were_logged():
     check = {"kind": "equals", "value": PASSES, "to": 6_900, "within": 300, **PAPER}
     audit = audit_of(check, no_control="It is a number.")
     coarse = answered(audit, {"own": runs(rises(5_000), every=4_000)})
@@ -288,7 +284,7 @@ def test_a_mean_of_passages_is_known_no_better_than_they_were_logged() -> None:
     assert answered(audit, {"own": runs(rises(5_000))}).outcome is Outcome.SUPPORTED
 
 
-def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
+def test_a_log_that_ends_before_a_passage_gives_its_limit():
     audit = audit_of(SOONER)
     own = runs(rises(5_000))
     answer = answered(audit, {"own": own, "other": runs(rises(15_000), length=12_000)})
@@ -296,9 +292,7 @@ def test_a_log_that_ends_before_a_passage_gives_its_limit() -> None:
 
 
 @pytest.mark.parametrize(("own", "other"), [(15_000, None), (None, 15_000)])
-def test_a_limit_is_no_larger_contrast_than_a_number_beyond_it(
-    own: int | None, other: int | None
-) -> None:
+def test_a_limit_is_no_larger_contrast_than_a_number_beyond_it(own, other):
     """One passes 10,000 steps after a reference, the other at least 7,000 after it."""
 
     def passing(step: int | None, seeds: Sequence[int] = SEEDS) -> Runs:
@@ -319,7 +313,7 @@ def under_every_seed(series: Runs) -> Runs:
     return dict.fromkeys(series, series[0])
 
 
-def test_one_baseline_under_every_seed_is_one_run() -> None:
+def test_one_baseline_under_every_seed_is_one_run():
     arms = {"own": runs(falls(0.05)), "other": runs(falls(0.06))}
     copied = {**arms, "other": under_every_seed(arms["other"])}
     alike = answered(audit_of(BELOW), copied)
@@ -335,7 +329,7 @@ def test_one_baseline_under_every_seed_is_one_run() -> None:
 
 
 @pytest.mark.parametrize("stated", [{}, {"deterministic": "It is a closed form."}])
-def test_a_control_of_one_run_decides_if_it_is_deterministic(stated: dict[str, str]) -> None:
+def test_a_control_of_one_run_decides_if_it_is_deterministic(stated):
     audit = audit_of(LOW, {"other": {**control(0.8), **stated}}, nulls=["other"])
     many = range(40)
     arms = {"own": runs(falls(0.05), seeds=many), "other": runs(falls(0.9), seeds=[0])}
@@ -376,13 +370,13 @@ HIGHER = falls(0.5, noise=0.05)
         (runs(falls(0.2, noise=0.0)), set()),  # a loss that falls without a turn
     ],
 )
-def test_another_statistic_is_said_and_costs_a_step(own: Runs, how: set[Unlike]) -> None:
+def test_another_statistic_is_said_and_costs_a_step(own, how):
     answer = answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)})
     assert {unlike.how for unlike in answer.not_alike} == how
     assert answer.level is (Level.LOW if how else Level.MODERATE)
 
 
-def test_one_run_may_end_at_its_best_by_chance() -> None:
+def test_one_run_may_end_at_its_best_by_chance():
     one = {0: until_best(runs(NOISY))[0]}
     answer = answered(audit_of(BELOW), {"own": one, "other": runs(HIGHER)})
     assert answer.not_alike == ()
@@ -391,7 +385,7 @@ def test_one_run_may_end_at_its_best_by_chance() -> None:
     assert [unlike.how for unlike in answer.not_alike] == [Unlike.ENDS_AT_BEST]
 
 
-def test_a_control_of_another_statistic_is_said() -> None:
+def test_a_control_of_another_statistic_is_said():
     audit = audit_of(LOW, nulls=["other"])
     answer = answered(audit, {"own": runs(falls(0.05, noise=0.05)), "other": best(runs(HIGHER))})
     assert [(unlike.how, unlike.arms) for unlike in answer.not_alike] == [
@@ -399,7 +393,7 @@ def test_a_control_of_another_statistic_is_said() -> None:
     ]
 
 
-def test_what_is_rounded_is_no_best_so_far() -> None:
+def test_what_is_rounded_is_no_best_so_far():
     smooth = runs(falls(0.2, noise=0.0))
     own = changed(smooth, lambda values: values.round(2))
     assert answered(audit_of(BELOW), {"own": own, "other": runs(HIGHER)}).not_alike == ()
@@ -426,9 +420,7 @@ TENFOLD = {"kind": "converges", "loss": "x", "falls": {"at_least": 10, **PAPER}}
         (2.3, 1.2, Outcome.NOT_SUPPORTED),
     ],
 )
-def test_a_first_observation_apart_from_all_others_is_not_used(
-    first: float, to: float, outcome: Outcome
-) -> None:
+def test_a_first_observation_apart_from_all_others_is_not_used(first, to, outcome):
     audit = audit_of(TENFOLD, no_control="It is a fall.")
     answer = answered(audit, {"own": begin_at(first, runs(falls(to)))})
     assert (answer.outcome if answer.level else Outcome.UNDECIDED) is outcome
@@ -436,12 +428,12 @@ def test_a_first_observation_apart_from_all_others_is_not_used(
     assert [unlike.how for unlike in answer.not_alike] == said.get(first, [])
 
 
-def test_a_zero_start_is_no_finding_where_no_start_is_read() -> None:
+def test_a_zero_start_is_no_finding_where_no_start_is_read():
     arms = {"own": begin_at(0.0, runs(falls(0.05))), "other": runs(falls(0.9))}
     assert answered(audit_of(BELOW), arms).not_alike == ()
 
 
-def test_a_zero_start_of_ours_is_no_finding() -> None:
+def test_a_zero_start_of_ours_is_no_finding():
     audit = audit_of(TENFOLD, no_control="It is a fall.")
     answer = answered(audit, {"own": begin_at(0.0, runs(falls(0.1)))}, origin=None)
     assert answer.not_alike == ()
@@ -454,18 +446,11 @@ def test_a_zero_start_of_ours_is_no_finding() -> None:
 
 def swings(by: float, times: float = 3.0) -> Course:
     """A number that swings about 0.5, and passes it as training ends."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        turns = by * np.sin(2 * np.pi * times * at / LENGTH)
-        return np.asarray(0.5 + turns + 0.003 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.5 + by * np.sin(2 * np.pi * times * at / LENGTH), 0.003)
 
 
 @pytest.mark.parametrize(("by", "outcome"), [(0.15, None), (0.0, Outcome.SUPPORTED)])
-def test_a_mean_of_ends_that_are_not_settled_decides_nothing(
-    by: float, outcome: Outcome | None
-) -> None:
+def test_a_mean_of_ends_that_are_not_settled_decides_nothing(by, outcome):
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
     answer = answered(audit_of(check, no_control="It is a number."), {"own": runs(swings(by))})
     assert (answer.outcome if answer.level else None) is outcome
@@ -491,9 +476,7 @@ def test_a_mean_of_ends_that_are_not_settled_decides_nothing(
         ((0.5, 0.9), (0.5, 0.8), None),
     ],
 )
-def test_shares_of_one_arm_and_per_cent_of_another_are_asked_about(
-    own: tuple[float, float], other: tuple[float, float], share: str | None
-) -> None:
+def test_shares_of_one_arm_and_per_cent_of_another_are_asked_about(own, other, share):
     audit = audit_of(BELOW)
     twice = audit.model_copy(update={"claims": audit.claims * 2})
     forms: list[Callable[[Any], Measurements]] = [
@@ -526,9 +509,7 @@ def test_shares_of_one_arm_and_per_cent_of_another_are_asked_about(
         ({"unit": "m"}, False),
     ],
 )
-def test_what_may_be_a_share_is_a_pure_number_with_no_open_end(
-    declared: dict[str, Any], asked: bool
-) -> None:
+def test_what_may_be_a_share_is_a_pure_number_with_no_open_end(declared, asked):
     audit = audit_of(BELOW, declared=declared)
     ends = {"own": (0.2, 0.4, 0.9), "other": (20.0, 40.0, 90.0)}
     records = [
@@ -544,7 +525,7 @@ def test_what_may_be_a_share_is_a_pure_number_with_no_open_end(
     assert not [*units_apart(audit, "paper", index_records(lone))]
 
 
-def test_runs_from_elsewhere_are_all_from_there() -> None:
+def test_runs_from_elsewhere_are_all_from_there():
     audit = audit_of(BELOW)
     theirs = records_of(audit, "own", {0: Measurements()})
     ours = records_of(audit, "own", {0: Measurements()}, origin=None)

@@ -5,8 +5,6 @@ The records are those of the claims' own rules. The referee saw the runs and not
 both: `outcome`, and `rule`, which the engine follows.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +59,11 @@ def claims(card: Scorecard) -> dict[str, ClaimAnswer]:
     return {claim.id: claim for claim in card.claims}
 
 
-def test_rules_and_a_fair_colleague_differ_on_few_claims() -> None:
+def test_rules_and_a_fair_colleague_differ_on_few_claims():
     assert sum("rule" in answer for answer in ANSWERS.values()) <= 4
 
 
-def test_the_engine_answers_as_the_referee(claims: dict[str, ClaimAnswer]) -> None:
+def test_the_engine_answers_as_the_referee(claims):
     for name, found in claims.items():
         referee = ANSWERS[name]
         assert found.outcome == referee.get("rule", referee["outcome"]), name
@@ -73,9 +71,7 @@ def test_the_engine_answers_as_the_referee(claims: dict[str, ClaimAnswer]) -> No
         assert (found.own.yes, found.own.n) == COUNTED.get(name, runs), name
 
 
-def test_every_bound_of_ours_has_the_relaxed_form_that_was_agreed(
-    claims: dict[str, ClaimAnswer],
-) -> None:
+def test_every_bound_of_ours_has_the_relaxed_form_that_was_agreed(claims):
     """`tests/golden/relaxed.yaml` was gone through by hand against docs/answers.md."""
     expected = yaml.safe_load((ROOT / "tests/golden/relaxed.yaml").read_text(encoding="utf-8"))
     for name, found in claims.items():
@@ -87,7 +83,7 @@ def test_every_bound_of_ours_has_the_relaxed_form_that_was_agreed(
         assert bounds == pytest.approx(expected.get(name, {}), rel=1e-5), name
 
 
-def test_pages_of_the_shipped_papers_keep_within_their_bounds(card: Scorecard) -> None:
+def test_pages_of_the_shipped_papers_keep_within_their_bounds(card):
     assert card.reviews.note is not None
     assert not card.note_is_stale, "compare the note with the page, and save it again"
     assert len(list(report_lines(card))) <= MOST_LINES

@@ -1,7 +1,5 @@
 """Each kind of check on runs of a few numbers: the number that it makes, and what it accepts."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import FrozenInstanceError, replace
@@ -18,10 +16,7 @@ import synthetic
 from reproaudit.checks import Kind, Limit, Provenance, Run, Side, Void
 from reproaudit.checks.kind import Bound
 from reproaudit.checks.shown import Drawing, Names
-from reproaudit.declarations import (
-    MeasurementMissingError,
-    Quantity,
-)
+from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.stats.growth import Law, misfits, thinned
 from synthetic import OURS, PAPER, SIZES, run
 
@@ -63,7 +58,7 @@ def met(kind: Kind, of: Run) -> list[bool | None]:
         (Side.WITHIN, [1, 2], 4),
     ],
 )
-def test_a_bound_has_a_side(side: Side, accepted: list[float], worst: float) -> None:
+def test_a_bound_has_a_side(side, accepted, worst):
     limit = Limit(side, 1, Provenance.PAPER, target=2 if side is Side.WITHIN else 0)
     assert [number for number in (0, 1, 2, 4) if limit.met_by(number)] == accepted
     assert limit.worst([2, 0.5, 0, 4, 1]) == (worst if side is not Side.WITHIN else 0)
@@ -71,7 +66,7 @@ def test_a_bound_has_a_side(side: Side, accepted: list[float], worst: float) -> 
         limit.at = 2  # type: ignore[misc]
 
 
-def test_a_margin_has_two_sides() -> None:
+def test_a_margin_has_two_sides():
     limit = Limit(Side.WITHIN, 1, Provenance.PAPER, target=3)
     assert [limit.met_by(number) for number in (1.9, 2, 4, 4.1)] == [False, True, True, False]
     assert limit.worst([3, 2.5, 4]) == 4
@@ -85,9 +80,7 @@ def test_a_margin_has_two_sides() -> None:
 
 @given(st.sampled_from(Side), st.floats(0.1, 9), st.floats(-9, 9), st.booleans(),
        st.lists(st.floats(-20, 20), min_size=1))  # fmt: skip
-def test_the_worst_number_meets_a_bound_only_if_all_do(
-    side: Side, at: float, target: float, relative: bool, values: list[float]
-) -> None:
+def test_the_worst_number_meets_a_bound_only_if_all_do(side, at, target, relative, values):
     limit = Limit(side, at, Provenance.PAPER, target=target, relative=relative)
     assert limit.met_by(limit.worst(values)) == all(map(limit.met_by, values))
 
@@ -147,9 +140,7 @@ END, PLACE = "reaches value=a", "reaches value=a between=[b,c]"
           for origin in ("paper", "derived", "null", "ceiling")),
     ],
 )  # fmt: skip
-def test_bounds_of_ours_are_relaxed_and_tightened(
-    text: str, more: Any, relaxed: float, tightened: float
-) -> None:
+def test_bounds_of_ours_are_relaxed_and_tightened(text, more, relaxed, tightened):
     courses: Any = {name: [1.0] * 10 for name in "abh"}
     of = run(HUNDRED[:10], c=3.0, s=[0.2] * 10, x=(1.0, 2.0, 4.0), **courses)
     limit = check(text, **(more or OURS)).conditions(of)[0].limit
@@ -157,7 +148,7 @@ def test_bounds_of_ours_are_relaxed_and_tightened(
     assert limit.tightened().at == pytest.approx(tightened)
 
 
-def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
+def test_a_bound_is_not_relaxed_past_the_end_of_its_range():
     limit = Limit(Side.AT_MOST, 0.5, Provenance.OURS, least=0, most=1)
     assert limit.relaxed() == limit
     assert replace(limit, most=1.1).relaxed().at == 1
@@ -177,12 +168,12 @@ def test_a_bound_is_not_relaxed_past_the_end_of_its_range() -> None:
     "bound", [PAPER, {**PAPER, "above": 0, "below": 1}, {"from": "ours", "above": 1},
               {**PAPER, "above": 1, "why": "It is enough."}]
 )  # fmt: skip
-def test_a_bound_has_one_side_and_one_of_ours_a_reason(bound: dict[str, Any]) -> None:
+def test_a_bound_has_one_side_and_one_of_ours_a_reason(bound):
     with pytest.raises(ValidationError, match=r"bound (has|from)"):
         Bound.model_validate_json(json.dumps(bound))
 
 
-def test_a_difference_is_not_held_against_a_factor() -> None:
+def test_a_difference_is_not_held_against_a_factor():
     with pytest.raises(ValidationError, match="a difference has none"):
         check("beats lower=x upper=y difference=true by=2")
 
@@ -192,7 +183,7 @@ STAGES = {"earlier": {"series": "a"}, "later": {"series": "b"}, "order": {"above
 WAIT = {"wait": {"below": "one_clock", **PAPER}}
 
 
-def test_a_check_names_its_numbers_and_what_a_figure_draws() -> None:
+def test_a_check_names_its_numbers_and_what_a_figure_draws():
     named = [check(text).numbers[0] for text in (f"{DISTANCE} at_most=1", f"{SCORE} at_least=0")]
     named += check("aligns ranks=[a,b] at_least=0.5").numbers
     assert [(number.name, number.drawn) for number in named] == [
@@ -212,12 +203,12 @@ def test_a_check_names_its_numbers_and_what_a_figure_draws() -> None:
         assert condition.number.drawn is drawn
 
 
-def test_lists_of_unlike_lengths_have_no_order_in_common() -> None:
+def test_lists_of_unlike_lengths_have_no_order_in_common():
     with pytest.raises(MeasurementMissingError, match="lists of 3 and 1 cannot be ordered alike"):
         check("aligns ranks=[a,b] at_least=0.5").conditions(run(a=(1.0, 2.0, 3.0), b=1.0))
 
 
-def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
+def test_what_is_ours_and_what_is_read_is_found_in_every_part():
     separates = check("separates value=x start_value=y", **BOUNDS)
     assert separates.ours() == [{"at_most": 1}]
     whole = {"kind": "reaches", "value": {"measurement": "x"}, "above": 1}
@@ -241,7 +232,7 @@ def test_what_is_ours_and_what_is_read_is_found_in_every_part() -> None:
         ("scales_like value=x axis=size exponent=1 within=1", True),
     ],
 )
-def test_what_the_mean_decides(text: str, by_mean: bool) -> None:
+def test_what_the_mean_decides(text, by_mean):
     assert check(text).by_mean is by_mean
 
 
@@ -311,9 +302,7 @@ SHARES = [(0.2, 0.6), (0.5, 0.5), (0.8, 0.8)]
         ),
     ],
 )
-def test_a_kind_makes_one_number(
-    text: str, found: Any, value: float | None, met: bool | None, zero: float, unit: str
-) -> None:
+def test_a_kind_makes_one_number(text, found, value, met, zero, unit):
     of = run(sizes=(1, 2), **{"a": A, "b": B, "s": SHARES, **found})
     (condition,) = check(text).conditions(of)
     assert (condition.number,) == check(text).numbers
@@ -349,7 +338,7 @@ GROWTH = {"growth": {"at_least": 1, **OURS}}
         ("scales_like value=a axis=size within=1", {"exponent": {"below": 0, **PAPER}}),
     ],
 )
-def test_a_check_has_one_form(text: str, more: Any) -> None:
+def test_a_check_has_one_form(text, more):
     with pytest.raises(ValidationError, match=r"state |needs|only it"):
         check(text, **more)
 
@@ -363,7 +352,7 @@ def test_a_check_has_one_form(text: str, more: Any) -> None:
         (range(41), [5] * 36 + [1, 1, 1, 9, 9], 1),
     ],
 )
-def test_a_settled_end_is_the_median_of_the_last_tenth(steps: Any, loss: Any, end: float) -> None:
+def test_a_settled_end_is_the_median_of_the_last_tenth(steps, loss, end):
     settled = replace(run(tuple(steps), loss=loss), settled=True)
     assert settled.numbers(Quantity(measurement="loss")).tolist() == [end]
 
@@ -376,7 +365,7 @@ PARTS = AFTER[1:] / 100
 FLAT = {"flattens": {"at_most": 0.05, **OURS}}
 
 
-def test_a_loss_falls_and_rests() -> None:
+def test_a_loss_falls_and_rests():
     bounds = {"falls": {"at_least": 8, **OURS}, "ends": {"at_most": 0.5, **PAPER}}
     converges = check("converges loss=loss", flattens={"at_most": 0.9, **PAPER}, **bounds)
     loss = np.full(101, 0.4)
@@ -393,7 +382,7 @@ def test_a_loss_falls_and_rests() -> None:
 
 
 @pytest.mark.parametrize("ratio", [1.118, 1.05, 1.12])
-def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
+def test_a_log_of_few_late_observations_shows_rest(ratio):
     """Observed on a logarithmic scale, with none in the twentieth before the last fifth."""
     converges = check("converges loss=loss", **FLAT)
     steps = np.unique((20000 / ratio ** np.arange(60)).round())
@@ -407,7 +396,7 @@ def test_a_log_of_few_late_observations_shows_rest(ratio: float) -> None:
         assert found == [rests]
 
 
-def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
+def test_a_loss_of_0_has_come_to_rest_at_zero():
     bounds = {"falls": {"at_least": 8, **OURS}, "flattens": {"at_most": 0.05, **OURS}}
     converges = check("converges loss=loss to_zero=true", ends={"at_most": 0.5, **PAPER}, **bounds)
     loss = np.maximum(1 - np.array(HUNDRED) / 60, 0)
@@ -430,7 +419,7 @@ def test_a_loss_of_0_has_come_to_rest_at_zero() -> None:
         (np.exp(-0.2 * PARTS), 0.04 * math.log(2) / math.log(0.975 / 0.775)),  # as a logarithm
     ],
 )
-def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> None:
+def test_rest_competes_with_slow_decays_and_swings(loss, number):
     (found,) = check("converges loss=loss", **FLAT).conditions(run(HUNDRED[1:], loss=loss))
     assert found.value == pytest.approx(number, rel=0.02, abs=1e-6)
     assert found.met is (number <= 0.05)
@@ -448,7 +437,7 @@ def test_rest_competes_with_slow_decays_and_swings(loss: Any, number: float) -> 
         (0.5 + 1 / PARTS, -0.733),
     ],
 )
-def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any) -> None:
+def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss, slope):
     converges = check("converges loss=loss to_zero=true")
     (found,) = converges.conditions(run(HUNDRED[1:], loss=loss))
     assert found.value == (None if slope is None else pytest.approx(slope, rel=0.02, abs=1e-9))
@@ -472,14 +461,14 @@ def test_a_loss_goes_to_zero_by_the_slope_of_the_last_half(loss: Any, slope: Any
         (0.1 / PARTS, True),
     ],
 )
-def test_a_loss_goes_to_no_level(loss: Any, says: bool | None) -> None:
+def test_a_loss_goes_to_no_level(loss, says):
     noise = np.exp(0.01 * np.random.default_rng(0).normal(size=len(PARTS)))
     assert met(check("converges loss=loss to_zero=true"), run(HUNDRED[1:], loss=loss * noise)) == [
         says
     ]
 
 
-def test_what_is_systematic_is_no_noise() -> None:
+def test_what_is_systematic_is_no_noise():
     """A drop or a jump late in training leaves much over of every decay."""
     for every in (1, 2):
         at = HUNDRED[1::every]
@@ -508,7 +497,7 @@ FELL = (0.1 + 2 * np.exp(-12 * TRAINED)) * np.where(TRAINED < 0.8, 1.0, 0.7)
         (FELL, np.where(TRAINED < 0.98, 1.0, 0.1), None),  # too little is left after it
     ],
 )
-def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, says: Any) -> None:
+def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss, rate, says):
     noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(loss)))
     of = run(HUNDRED, loss=loss * noise, rate=rate)
     assert met(check("converges loss=loss rate=rate", **FLAT), of) == [says]
@@ -526,7 +515,7 @@ def test_rest_is_read_from_the_last_cut_of_the_rate_on(loss: Any, rate: Any, say
         ("never", False),
     ],
 )
-def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
+def test_a_setting_says_when_the_rate_was_cut(cut, says):
     noise = np.exp(0.005 * np.random.default_rng(0).normal(size=len(FELL)))
     of = replace(run(HUNDRED, loss=FELL * noise), settings={"milestones": cut})
     assert met(check("converges loss=loss cut_at=milestones", **FLAT), of) == [says]
@@ -534,7 +523,7 @@ def test_a_setting_says_when_the_rate_was_cut(cut: Any, says: bool) -> None:
     assert alone.void is Void.CUT
 
 
-def test_a_loss_at_rest_has_spikes_and_noise() -> None:
+def test_a_loss_at_rest_has_spikes_and_noise():
     """Seven per cent in which neighbours err alike, spikes, and 60 steps spaced as logarithms."""
     converges = check("converges loss=loss", **FLAT)
     logarithmic = np.unique([0, *(20000 / 1.183 ** np.arange(60)).round()])
@@ -573,16 +562,14 @@ def test_a_loss_at_rest_has_spikes_and_noise() -> None:
         (np.log(AFTER[1:]), True),
     ],
 )
-def test_growth_that_stops_or_turns_follows_no_law(course: Any, says: bool | None) -> None:
+def test_growth_that_stops_or_turns_follows_no_law(course, says):
     noise = 0.01 * np.random.default_rng(0).normal(size=len(PARTS))
     grows_like = check("grows_like series=a law=logarithm", **GROWTH)
     assert met(grows_like, run(HUNDRED[1:], a=course + noise))[1] is says
 
 
 @pytest.mark.parametrize(("pace", "says"), [(0.1, False), (0.3, True)])
-def test_late_growth_is_asked_of_a_law_that_grew_from_the_first_step(
-    pace: float, says: bool
-) -> None:
+def test_late_growth_is_asked_of_a_law_that_grew_from_the_first_step(pace, says):
     """From step 25 to 100 a root grows by 5, so that a growth of 1 asks for a pace of 0.2."""
     root = np.sqrt(AFTER[25:])
     late = np.maximum(root - np.sqrt(44), 0)
@@ -610,7 +597,7 @@ IN_LOGS = {
 
 
 @pytest.mark.parametrize("name", IN_LOGS)
-def test_a_law_is_read_of_the_whole_course_after_its_start(name: str) -> None:
+def test_a_law_is_read_of_the_whole_course_after_its_start(name):
     """Noise of a twentieth of what a logarithm grows late hides it there, and not in all."""
     course, law, true = IN_LOGS[name]
     steps = SIXTY_THOUSAND.astype(int).tolist()
@@ -627,9 +614,7 @@ def test_a_law_is_read_of_the_whole_course_after_its_start(name: str) -> None:
 
 
 @pytest.mark.parametrize(("tau", "since"), [(0.01, 1), (3.0, 64), (10.0, 256)])
-def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(
-    tau: float, since: int
-) -> None:
+def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(tau, since):
     noise = np.random.default_rng(0).normal(size=len(SIXTY_THOUSAND))
     course = np.log1p(SIXTY_THOUSAND / tau) + 0.01 * noise
     part = since <= SIXTY_THOUSAND
@@ -642,7 +627,7 @@ def test_a_law_that_sets_in_is_fitted_from_the_first_step_at_which_it_holds(
 
 
 @pytest.mark.parametrize(("slower", "yes"), [(0.0, 6), (0.5, 0)])
-def test_a_law_is_not_read_of_a_course_whose_pace_has_changed(slower: float, yes: int) -> None:
+def test_a_law_is_not_read_of_a_course_whose_pace_has_changed(slower, yes):
     """From two fifths of training on it grows by so much less of the logarithm."""
     t = np.maximum(SIXTY_THOUSAND, 1)
     course = np.log(t) - slower * np.log(np.maximum(t / 24_000, 1))
@@ -652,7 +637,7 @@ def test_a_law_is_not_read_of_a_course_whose_pace_has_changed(slower: float, yes
     assert [met(grows_like, of)[1] for of in runs].count(True) == yes
 
 
-def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
+def test_a_long_course_is_thinned_to_means_of_neighbours():
     at, means = thinned(np.arange(515.0), np.arange(515.0) ** 0)
     assert (len(at), at[:2], at[-1], set(means)) == (171, (3, 6), 513, {1.0})
     few = np.arange(256.0)
@@ -663,7 +648,7 @@ def test_a_long_course_is_thinned_to_means_of_neighbours() -> None:
     assert met(grows_like, run(steps.tolist(), a=course)) == [True, True]
 
 
-def test_noise_makes_a_run_void_and_no_no() -> None:
+def test_noise_makes_a_run_void_and_no_no():
     steps = np.arange(1.0, 31)
     noise = np.random.default_rng(1).normal(size=len(steps))
     of = run(steps.astype(int).tolist(), loss=np.exp(0.3 * noise), a=np.log(steps) + 0.2 * noise)
@@ -674,7 +659,7 @@ def test_noise_makes_a_run_void_and_no_no() -> None:
     assert [(condition.met, condition.void) for condition in found] == [(None, Void.HIDDEN)] * 2
 
 
-def test_a_series_follows_another_or_a_curve() -> None:
+def test_a_series_follows_another_or_a_curve():
     steps, course = (*range(5, 16), 25), np.arange(1.0, 13)
     by = "follows series=a reference=b at_most=1"
     for size, fits in ((1, True), (3, False)):
@@ -699,7 +684,7 @@ def test_a_series_follows_another_or_a_curve() -> None:
             follows.conditions(run((*steps[:kept], 25), a=course[: kept + 1], b=course[: kept + 1]))
 
 
-def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
+def test_a_quantile_of_the_distance_has_a_bound_of_its_own():
     course = np.arange(101.0)
     quantile = {"share": 0.9, "at_most": 1, **OURS}
     follows = check("follows series=a reference=b at_most=5", quantile=quantile)
@@ -709,7 +694,7 @@ def test_a_quantile_of_the_distance_has_a_bound_of_its_own() -> None:
     assert met(follows, run(HUNDRED, a=course + apart, b=course)) == [True, False, True]
 
 
-def test_a_quantile_may_be_the_distance() -> None:
+def test_a_quantile_may_be_the_distance():
     """Lone observations far away take little of the time; a fifth of training in a row does not."""
     course = np.arange(101.0)
     follows = check("follows series=a reference=b at_most=1 share=0.85")
@@ -727,9 +712,7 @@ def test_a_quantile_may_be_the_distance() -> None:
     [((0, 20), False, 20), ((-5, 20), False, 25), ((0, None), False, None),
      ((None, 20), False, None), ((0, 20), True, None)],
 )  # fmt: skip
-def test_no_distance_is_larger_than_a_declared_range(
-    ends: tuple[float | None, float | None], relative: bool, most: float | None
-) -> None:
+def test_no_distance_is_larger_than_a_declared_range(ends, relative, most):
     course = np.arange(1.0, 13)
     of = run(range(12), a=course, b=course)
     declared = {n: d.model_copy(update={"range": ends}) for n, d in of.declarations.items()}
@@ -738,7 +721,7 @@ def test_no_distance_is_larger_than_a_declared_range(
     assert found.limit.most == most
 
 
-def test_a_law_of_growth_beats_its_rivals_or_not() -> None:
+def test_a_law_of_growth_beats_its_rivals_or_not():
     steps = (0, 5, 10, 25, 30, 40, 60, 80, 100)  # six from a quarter on
     t = np.maximum(steps, 1.0)
     logarithm = check("grows_like series=a law=logarithm", **GROWTH)
@@ -796,9 +779,7 @@ IN_HALVES = {"a": [4.0, 3.0, 2.0], "b": [1.0, 1.5, 0.5], "s": [0.5, 0.75, 0.9], 
         ("grows_like series=a law=logarithm", GROWTH, Drawing("x", log_x=True), [4, 3, 2]),
     ],
 )  # fmt: skip
-def test_a_figure_draws_what_a_check_makes_of_each_step(
-    text: str, more: Any, drawing: Drawing, course: list[float]
-) -> None:
+def test_a_figure_draws_what_a_check_makes_of_each_step(text, more, drawing, course):
     drawn = check(text, **more)
     assert drawn.drawing(drawn.numbers[0], "x", SAYS) == drawing
     steps, values = drawn.course(run(**IN_HALVES), drawn.quantities()[0])
@@ -814,9 +795,7 @@ def test_a_figure_draws_what_a_check_makes_of_each_step(
         ("law=logarithm since=0.1", (-4, 0, 1, 2, 3, 4, 5, 6), np.log, 2),  # 0 has no logarithm
     ],
 )
-def test_a_figure_draws_a_law_of_growth_through_late_training(
-    text: str, x: Any, law: Any, since: int
-) -> None:
+def test_a_figure_draws_a_law_of_growth_through_late_training(text, x, law, since):
     steps = np.array(x, dtype=float)
     late = 3 + 2 * law(steps[since:])
     line = np.stack([late**0, late], axis=1)
@@ -828,7 +807,7 @@ def test_a_figure_draws_a_law_of_growth_through_late_training(
     assert drawn[1] == pytest.approx(late)
 
 
-def test_a_figure_draws_a_power_of_positive_numbers() -> None:
+def test_a_figure_draws_a_power_of_positive_numbers():
     scales_like = check("scales_like value=x axis=size exponent=1 within=1")
     sizes = np.array([1.0, 4.0, 16.0])
     drawn = scales_like.fitted(sizes, np.array([1.0, 1.0, 8.0]))
@@ -839,7 +818,7 @@ def test_a_figure_draws_a_power_of_positive_numbers() -> None:
         assert scales_like.fitted(x, y) is None
 
 
-def test_the_size_of_a_power_and_its_bend() -> None:
+def test_the_size_of_a_power_and_its_bend():
     text, below = "scales_like value=x axis=size", {"below": 0, **PAPER}
     scales_like = check(f"{text} exponent=-0.5 within=0.3", bend={"at_most": 1, **OURS})
     exact = run(sizes=FOUR, x=tuple(float(s) ** -0.75 for s in FOUR))
@@ -861,7 +840,7 @@ def test_the_size_of_a_power_and_its_bend() -> None:
         scales_like.conditions(run(x=(1.0, 2.0, 3.0)))
 
 
-def test_a_constant_is_no_part_of_a_claimed_power() -> None:
+def test_a_constant_is_no_part_of_a_claimed_power():
     six = (8, 16, 32, 64, 128, 256)
     above = run(sizes=six, x=tuple(0.2 + 8 / s for s in six))
     text = "scales_like value=x axis=size"
@@ -885,7 +864,7 @@ EACH = np.array(SEVEN, dtype=float)
         (EACH**-0.5 * (1 + 0.05 * np.log(EACH / 512)), True, True),  # exponents within the margin
     ],
 )
-def test_a_claimed_exponent_is_that_of_a_power(values: Any, says: bool, trend: bool) -> None:
+def test_a_claimed_exponent_is_that_of_a_power(values, says, trend):
     noise = np.exp(0.01 * np.random.default_rng(0).normal(size=7))
     of = run(sizes=SEVEN, x=tuple(values * noise))
     text = "scales_like value=x axis=size"
@@ -913,13 +892,13 @@ def test_a_claimed_exponent_is_that_of_a_power(values: Any, says: bool, trend: b
     ],
 )
 @pytest.mark.parametrize("standard", ["typical", "mean"])
-def test_a_trend_is_no_single_size(sizes: Any, values: Any, says: bool, standard: str) -> None:
+def test_a_trend_is_no_single_size(sizes, values, says, standard):
     of = run(sizes=sizes, x=values)
     text = f"scales_like value=x axis=size standard={standard}"
     assert met(check(text, exponent={"below": 0, **PAPER}), of) == [says]
 
 
-def test_a_trend_of_three_sizes_may_bend_and_of_more_not_past_its_bound() -> None:
+def test_a_trend_of_three_sizes_may_bend_and_of_more_not_past_its_bound():
     text = "scales_like value=x axis=size standard=typical"
     steep = check(text, exponent={"at_most": -0.5, **OURS})
     assert values(steep, run(x=(8.0, 2.0, 1.9))) == [pytest.approx(-1.0370, abs=1e-4)]
@@ -929,7 +908,7 @@ def test_a_trend_of_three_sizes_may_bend_and_of_more_not_past_its_bound() -> Non
     assert met(flat, run(x=(1.0, 0.99, 1.0))) == [True]
 
 
-def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
+def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides():
     noisy = run(
         sizes=FOUR, x=tuple(s**-0.7 * e for s, e in zip(FOUR, (1.3, 0.7, 1.4, 0.8), strict=True))
     )
@@ -939,7 +918,7 @@ def test_an_exponent_that_noise_hides_is_void_unless_the_mean_decides() -> None:
     assert (condition.met, condition.void) == (None, Void.HIDDEN)
 
 
-def test_a_separation_is_absent_first_and_there_last() -> None:
+def test_a_separation_is_absent_first_and_there_last():
     separates = check("separates value=a", **BOUNDS)
     assert met(separates, run(a=[1.0, 9.0, 3.0])) == [True, True]
     assert met(separates, run(a=[1.5, 9.0, 2.0])) == [False, False]
@@ -980,7 +959,7 @@ RESTS = np.where(AFTER > 60, 1, np.minimum(AFTER / 50, 0.2))
         (np.stack([FIRST] * 3, axis=1), LATER, [None, None]),
     ],
 )
-def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> None:
+def test_a_stage_comes_after_another(a, b, expected):
     of, stages = run(HUNDRED, a=a, b=b), check("stages", **STAGES, **WAIT)
     assert values(stages, of) == expected
     from_50 = run([50 + step for step in HUNDRED], a=a, b=b)
@@ -1004,13 +983,13 @@ def test_a_stage_comes_after_another(a: Any, b: Any, expected: list[Any]) -> Non
         (1, LATER + 0.1 * np.random.default_rng(0).normal(size=101), Void.HIDDEN),
     ],
 )
-def test_a_run_that_does_not_tell_two_stages_is_void(every: int, b: Any, void: Void) -> None:
+def test_a_run_that_does_not_tell_two_stages_is_void(every, b, void):
     of = run(HUNDRED[::every], a=(1.0 * (AFTER > 15))[::every], b=b[::every])
     found = check("stages", **STAGES, **WAIT).conditions(of)
     assert {(c.met, c.void) for c in found if not c.met} == {(None, void)}
 
 
-def test_a_wait_is_known_but_for_noise() -> None:
+def test_a_wait_is_known_but_for_noise():
     """A yes has the least that the number may be, and a no the most."""
     alternating = np.where(AFTER % 2, 1.0, -1.0)
     stages = check("stages", **STAGES, **WAIT)
@@ -1025,7 +1004,7 @@ def test_a_wait_is_known_but_for_noise() -> None:
         assert (wait.met, wait.value) == (False, pytest.approx(0.1 / (0.21 - 0.097), rel=0.05))
 
 
-def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
+def test_a_change_that_comes_alone_refutes_its_control_alone():
     """What is said to wait comes in a control that lacks the change before it."""
     stages = check("stages", **STAGES, **WAIT)
     for a, b, void in (
@@ -1041,20 +1020,20 @@ def test_a_change_that_comes_alone_refutes_its_control_alone() -> None:
     assert met(stages, replace(run(HUNDRED, a=FIRST, b=LATER), control=True)) == [True, True]
 
 
-def test_a_change_that_goes_on_is_named() -> None:
+def test_a_change_that_goes_on_is_named():
     slow = AFTER / 100
     for a, b, name in ((slow, LATER, "a"), (FIRST, slow, "b"), (slow, slow, "a")):
         for condition in check("stages", **STAGES, **WAIT).conditions(run(HUNDRED, a=a, b=b)):
             assert (condition.void, condition.about, condition.noun) == (Void.NOT_ENDED, name, "b")
 
 
-def test_a_change_that_comes_late_has_ended_where_it_rests() -> None:
+def test_a_change_that_comes_late_has_ended_where_it_rests():
     late = 1 / (1 + np.exp(-(AFTER - 84) / 0.8))
     for b in (late, np.clip((AFTER - 50) / 40, 0, 1)):
         assert met(check("stages", **STAGES, **WAIT), run(HUNDRED, a=FIRST, b=b)) == [True, True]
 
 
-def test_a_change_that_goes_on_has_its_onset_at_a_level() -> None:
+def test_a_change_that_goes_on_has_its_onset_at_a_level():
     at = {**STAGES, "later": {"series": "b", "crosses": 0.75}}
     assert values(check("stages", **at), run(HUNDRED, a=FIRST, b=LATER)) == [5.4]
     assert values(check("stages", **at), run(HUNDRED, a=FIRST, b=AFTER / 100)) == [7.5]
@@ -1106,7 +1085,7 @@ THERE, BEGINS, RANGE = Void.THERE_AT_START, Void.BEGINS_LATE, Void.OUT_OF_RANGE
          {"a": [(0,) * 3, (1,) * 3, (1, 1, math.nan)]}, None),
     ],
 )  # fmt: skip
-def test_what_is_learned_was_not_there_before(text: str, steps: Any, found: Any, said: Any) -> None:
+def test_what_is_learned_was_not_there_before(text, steps, found, said):
     (condition,) = check(text).conditions(run(steps, **found))
     assert (condition.void or condition.met) == said
     if condition.void is Void.BEGINS_LATE:
@@ -1122,7 +1101,7 @@ def test_what_is_learned_was_not_there_before(text: str, steps: Any, found: Any,
         (LATE, [2, 1, 1], [BEGINS, False]),
     ],
 )
-def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[Any]) -> None:
+def test_a_separation_has_a_start(steps, course, said):
     found = check("separates value=a", **BOUNDS).conditions(run(steps, a=course))
     assert [condition.void or condition.met for condition in found] == said
 
@@ -1148,7 +1127,7 @@ def test_a_separation_has_a_start(steps: Any, course: list[float], said: list[An
         (LATE, {"a": [1.9, 0.1, 0.1], "b": 2.0, "c": 0.0}, 0.95),
     ],
 )
-def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> None:
+def test_a_ceiling_lies_beyond_the_null(steps, found, said):
     (condition,) = check(f"{PLACE} at_least=0.75").conditions(run(steps, **found))
     expected = said if isinstance(said, Void) else pytest.approx(said)
     assert (condition.void or condition.value) == expected
@@ -1158,9 +1137,7 @@ def test_a_ceiling_lies_beyond_the_null(steps: Any, found: Any, said: Any) -> No
     ("a", "ceiling", "void"),
     [(-0.19, 0.0, None), (-0.21, 0.0, Void.EXCHANGED), (2.9, 2.3, Void.EXCHANGED)],
 )
-def test_a_number_far_beyond_another_arms_ceiling_has_none(
-    a: float, ceiling: float, void: Void | None
-) -> None:
+def test_a_number_far_beyond_another_arms_ceiling_has_none(a, ceiling, void):
     own = run(a=a, b=2.0, c=ceiling)
     of = replace(own, others={"best": run(c=ceiling)})
     by_arm = {"between": ["b", {"measurement": "c", "arm": "best"}], "at_least": 0.75}
@@ -1170,19 +1147,19 @@ def test_a_number_far_beyond_another_arms_ceiling_has_none(
     assert met(check(f"{PLACE} at_least=0.75"), own) == [True]  # a yardstick of its own
 
 
-def test_what_stays_at_the_null_may_start_there() -> None:
+def test_what_stays_at_the_null_may_start_there():
     stays = check(f"{PLACE} at_most=0.25")
     assert met(stays, run(SPARSE, a=[2.0, 1.9, 1.9], b=2.0, c=0.0)) == [True]
 
 
-def test_what_is_built_is_there_before_training() -> None:
+def test_what_is_built_is_there_before_training():
     for text in (f"{DISTANCE} at_most=0.1", f"{PLACE} at_least=0.75"):
         of = replace(run(LATE, a=[0.01] * 3, b=1.0, c=0.0), built=True)
         assert met(check(text), of) == [True]
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, -2.0), (-1.0, -2.0), (1.0, 0.0), (0.0, 0.0)])
-def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
+def test_a_ratio_has_a_positive_divisor(a, b):
     assert met(check(f"{RATIO} at_most=1.05"), run(a=a, b=b)) == [None]
     assert met(check(f"{RATIO} at_most=1.05"), run(a=-1.0, b=2.0)) == [True]
 
@@ -1200,12 +1177,12 @@ def test_a_ratio_has_a_positive_divisor(a: float, b: float) -> None:
         ("beats lower=a upper=b by=1", "'by' is a factor above 1"),
     ],
 )
-def test_a_bound_that_means_nothing_is_refused(text: str, says: str) -> None:
+def test_a_bound_that_means_nothing_is_refused(text, says):
     with pytest.raises(ValidationError, match=says):
         check(text)
 
 
-def test_groups_are_compared_by_their_order_and_not_by_a_mean() -> None:
+def test_groups_are_compared_by_their_order_and_not_by_a_mean():
     groups = {"upper": {"measurement": "b", "arm": "other"}, "paired": False}
     with pytest.raises(ValidationError, match="leave out 'standard: mean'"):
         check("beats lower=a standard=mean", **groups)
@@ -1215,7 +1192,7 @@ def test_groups_are_compared_by_their_order_and_not_by_a_mean() -> None:
 # --- what a run holds -----------------------------------------------------------------------------
 
 
-def test_a_quantity_has_its_place() -> None:
+def test_a_quantity_has_its_place():
     own = run(x=(1.0, 2.0, 3.0), s=[(1.0, 2.0, 3.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0)], z=5.0)
 
     def numbers(text: str, of: Run = own, **more: Any) -> list[float]:

@@ -1,7 +1,5 @@
 """A claim's own settings: all its arms run under them, and no other value of these is run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -36,7 +34,7 @@ def overrides(audit: Audit) -> dict[str, dict[str, Any]]:
     return {arm.name: dict(arm.overrides) for arm in arms_of(audit, audit.claims[0])}
 
 
-def test_all_arms_run_under_them_but_what_an_arm_sets_itself() -> None:
+def test_all_arms_run_under_them_but_what_an_arm_sets_itself():
     audit = audit_with({"level": 0.5, "steps": 20}, readings=["level"])
     assert overrides(audit) == {
         "own": {"level": 0.5, "steps": 20},
@@ -45,14 +43,14 @@ def test_all_arms_run_under_them_but_what_an_arm_sets_itself() -> None:
     }
 
 
-def test_a_reading_of_another_setting_runs_under_them() -> None:
+def test_a_reading_of_another_setting_runs_under_them():
     audit = audit_with({"steps": 20}, readings=["level"])
     assert overrides(audit)["level=0.03"] == {"level": 0.03, "steps": 20}
     (alternative,) = alternatives_of(audit, audit.claims[0])
     assert dict(alternative.overrides) == {"pause": 2.0, "steps": 20}
 
 
-def test_no_other_value_is_run_of_what_a_claim_sets() -> None:
+def test_no_other_value_is_run_of_what_a_claim_sets():
     audit = audit_with({"level": 0.5, "pause": 0.0})
     assert alternatives_of(audit, audit.claims[0]) == ()
     assert [*left_out_readings(audit, audit.claims[0])] == []
@@ -61,13 +59,13 @@ def test_no_other_value_is_run_of_what_a_claim_sets() -> None:
     assert [arm.varied for arm in left_out_readings(bare, bare.claims[0])] == [("level", 0.03)]
 
 
-def test_an_arm_of_another_experiment_takes_those_that_this_has() -> None:
+def test_an_arm_of_another_experiment_takes_those_that_this_has():
     wide = {"name": "wide", "experiment": "other", "settings": {"width": 16}, "why": "Wider."}
     audit = audit_with({"steps": 20}, nulls=[wide])
     assert overrides(audit)["wide"] == {"steps": 20, "width": 16}
 
 
-def test_they_enter_the_rule_and_their_default_does_not() -> None:
+def test_they_enter_the_rule_and_their_default_does_not():
     bare, own = (audit_with(given) for given in ({}, {"steps": 20}))
     assert "settings" not in CLAIM.of(bare.claims[0])
     assert CLAIM.of(own.claims[0])["settings"] == {"steps": 20}
@@ -90,7 +88,7 @@ def under(audit: Audit) -> list[Record]:
 @pytest.mark.parametrize(
     ("own", "outcome"), [({}, Outcome.SUPPORTED), ({"steps": 20}, Outcome.NOT_SUPPORTED)]
 )
-def test_a_claim_is_judged_by_the_runs_under_them(own: dict[str, Any], outcome: Outcome) -> None:
+def test_a_claim_is_judged_by_the_runs_under_them(own, outcome):
     audit = audit_with(own, readings=["level"], constructed=None)
     (found,) = answers_of(audit, under(audit)).values()
     assert found.outcome is outcome
@@ -99,7 +97,7 @@ def test_a_claim_is_judged_by_the_runs_under_them(own: dict[str, Any], outcome: 
     }
 
 
-def test_a_value_that_the_claim_sets_is_no_smaller_scale() -> None:
+def test_a_value_that_the_claim_sets_is_no_smaller_scale():
     """Only what the claim leaves as it is counts as reduced."""
     small = {"value": 20, "reason": "It falls by then."}
     data = audit_data()
@@ -111,7 +109,7 @@ def test_a_value_that_the_claim_sets_is_no_smaller_scale() -> None:
         assert (ReasonKind.SCALE in [reason.kind for reason in found.reasons]) == reduced
 
 
-def test_a_page_says_what_a_claim_sets() -> None:
+def test_a_page_says_what_a_claim_sets():
     audit = audit_with({"steps": 20, "pause": 0.0})
     card = card_of(audit, under(audit))
     (words,) = card.answers

@@ -1,7 +1,5 @@
 """What a course shows: rest, spikes, swings, cuts, drops, and how it was made; by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -64,13 +62,13 @@ def flat(count: int, **raised: float) -> Any:
         (flat(8, at_4=9.0), True),
     ],
 )
-def test_a_spike_rises_above_the_median_of_nine_by_a_tenth(logs: Any, kept: bool) -> None:
+def test_a_spike_rises_above_the_median_of_nine_by_a_tenth(logs, kept):
     smooth = logs if kept else np.zeros(len(logs))
     for level in (0.0, 4.0):
         assert without_spikes(level + logs).tolist() == (level + smooth).tolist()
 
 
-def test_a_spike_rises_above_noise() -> None:
+def test_a_spike_rises_above_noise():
     """Distances from the running median are 0.04, of which five deviations are 0.2965."""
     course = np.resize([0.04, 0.0, -0.04, 0.04, -0.04, 0.0], 120)
     middle = np.array([np.median(course[k - 4 : k + 5]) for k in range(4, 116)])
@@ -109,13 +107,13 @@ def doubled(logs: Any, since: float) -> float:
         (0.02 * np.sin(T100 * 2 * np.pi / 60) + noise(0, size=1e-4), None),  # beyond its noise
     ],
 )
-def test_what_is_at_rest_changes_by_its_trend_in_as_long_again(logs: Any, since: Any) -> None:
+def test_what_is_at_rest_changes_by_its_trend_in_as_long_again(logs, since):
     change = change_at_rest(T100, logs, 0.05)
     expected = math.nan if since is None else doubled(logs, since)
     assert change == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
-def test_the_last_parts_are_those_of_the_log() -> None:
+def test_the_last_parts_are_those_of_the_log():
     """Of a log from step 200 to 299 the last twentieth, from 294.05 on, lies elsewhere."""
     steps = 199 + T100
     for since, rests in ((95, False), (200, True)):
@@ -124,7 +122,7 @@ def test_the_last_parts_are_those_of_the_log() -> None:
 
 
 @pytest.mark.parametrize(("count", "seed"), [(51, 0), (7, 1), (7, 17), (7, 5)])
-def test_a_trend_at_rest_is_known_to_twice_the_bound(count: int, seed: int) -> None:
+def test_a_trend_at_rest_is_known_to_twice_the_bound(count, seed):
     """The 90 % interval of a slope, with as many observations as err on their own: down to 2.9."""
     steps = np.linspace(50, 100, count)
     random = noise(seed, count + 1, 0.01)
@@ -168,9 +166,7 @@ def last_part(steps: Any, logs: Any, part: float) -> tuple[Any, float, float]:
         (6, 0, 0.0, 0.1),
     ],
 )
-def test_the_last_part_lies_on_the_trend_before_it_but_for_noise(
-    count: int, seed: int, alike: float, part: float
-) -> None:
+def test_the_last_part_lies_on_the_trend_before_it_but_for_noise(count, seed, alike, part):
     """The last half of training has so many observations; nothing else is observed after its start.
 
     The noise allows more than the bound.
@@ -196,13 +192,13 @@ def test_the_last_part_lies_on_the_trend_before_it_but_for_noise(
         ((45, 51, 60, 70, 80, 90, 100), 0.0),
     ],
 )
-def test_rest_is_read_of_six_observations(steps: Any, change: float) -> None:
+def test_rest_is_read_of_six_observations(steps, change):
     at = np.array(steps, dtype=np.float64)
     assert change_at_rest(at, np.zeros(len(at)), 0.05) == pytest.approx(change, nan_ok=True)
 
 
 @pytest.mark.parametrize("uneven", [False, True])
-def test_noise_has_no_period_and_a_sine_has(uneven: bool) -> None:
+def test_noise_has_no_period_and_a_sine_has(uneven):
     steps = T100
     if uneven:
         steps = 1e4 + np.sort(np.random.default_rng(0).choice(10**4, 60, replace=False))
@@ -217,7 +213,7 @@ def test_noise_has_no_period_and_a_sine_has(uneven: bool) -> None:
 
 
 @pytest.mark.parametrize("count", [9, 12, 16])
-def test_a_period_is_told_at_1_per_cent(count: int) -> None:
+def test_a_period_is_told_at_1_per_cent(count):
     """Two sines, of which one has the share of all power that noise has in a hundredth (Fisher)."""
     frequencies = count // 2
     least = 1 - (0.01 / frequencies) ** (1 / (frequencies - 1))
@@ -237,7 +233,7 @@ def test_a_period_is_told_at_1_per_cent(count: int) -> None:
         assert is_periodic(np.arange(count + 1.0), values) is periodic
 
 
-def test_neighbours_that_err_alike_have_no_period() -> None:
+def test_neighbours_that_err_alike_have_no_period():
     alike = 0
     for seed in range(100):
         values = noise(seed)
@@ -258,13 +254,13 @@ def test_neighbours_that_err_alike_have_no_period() -> None:
 
 
 @pytest.mark.parametrize(("count", "swing"), [(21, 0.0), (24, math.sqrt(4 / 3))])
-def test_neighbours_swing_alike_or_not(count: int, swing: float) -> None:
+def test_neighbours_swing_alike_or_not(count, swing):
     """Neighbours of 1, 0, -1 correlate by -3/7 in 21 observations, and by -7/16 in 24."""
     assert swing_of(5 + np.resize([1.0, 0.0, -1.0], count)) == pytest.approx(swing)
     assert swing_of(-np.resize([1.0, 0.0, -1.0], count)) == pytest.approx(swing)
 
 
-def test_a_swing_has_the_size_of_its_sine() -> None:
+def test_a_swing_has_the_size_of_its_sine():
     assert swing_of(3 + 0.2 * np.sin(2 * np.pi * T100 / 25)) == pytest.approx(0.2)
     assert swing_of(np.resize([1.0, -1.0], 8)) == pytest.approx(math.sqrt(2))
     assert swing_of(np.resize([1.0, -1.0], 7)) == 0
@@ -282,7 +278,7 @@ def test_a_swing_has_the_size_of_its_sine() -> None:
         ((1, 9, 9, 9, 9), []),
     ],
 )
-def test_a_rate_is_cut_where_it_falls_by_a_third_and_stays(rates: Any, cuts: list[int]) -> None:
+def test_a_rate_is_cut_where_it_falls_by_a_third_and_stays(rates, cuts):
     steps = np.array([10.0, 20, 30, 40, 50])
     assert cuts_of(steps, np.array(rates, dtype=np.float64)).tolist() == cuts
 
@@ -307,7 +303,7 @@ ALTERNATING = np.resize([0.01, -0.01], 100)
         (-0.3 * (T100 > 85) - 0.009 * np.maximum(T100 - 85, 0) + 3 * ALTERNATING, True),
     ],
 )
-def test_a_drop_is_one_step_of_a_line(logs: Any, dropped: bool) -> None:
+def test_a_drop_is_one_step_of_a_line(logs, dropped):
     for steps in (T100, 1000 + 7 * T100):
         misfit = drop_of(steps, logs, 0.2)
         assert (misfit is not None) is dropped
@@ -319,7 +315,7 @@ def test_a_drop_is_one_step_of_a_line(logs: Any, dropped: bool) -> None:
             assert misfit.size == pytest.approx(size, rel=1e-3)
 
 
-def test_a_drop_needs_twelve_observations() -> None:
+def test_a_drop_needs_twelve_observations():
     logs = -1.0 * (np.arange(12) > 5)
     assert drop_of(np.arange(12.0), logs, 0.2) is not None
     assert drop_of(np.arange(11.0), logs[1:], 0.2) is None
@@ -341,12 +337,12 @@ def test_a_drop_needs_twelve_observations() -> None:
         ((1, 1, 1, 1, 1, 1, 1, 1, 1, 1), False, False),
     ],
 )
-def test_a_best_so_far_leaves_three_plateaus(values: Any, improves: bool, best: bool) -> None:
+def test_a_best_so_far_leaves_three_plateaus(values, improves, best):
     for course in (np.array(values, float), -np.array(values, float)):
         assert (improves_only(course), is_best_so_far(course)) == (improves, best)
 
 
-def test_the_best_is_by_which_way_a_course_has_gone() -> None:
+def test_the_best_is_by_which_way_a_course_has_gone():
     course = np.array([5.0, 9.0, 4.0, 6.0, 5.5, 8.0, 5.2, 5.1, 6.3, 5.0])
     assert not ends_at_best(course)  # it ends where it began: the largest would be its best
     assert not ends_at_best(course[[0, 1, 3, 4, 5, 7, 8, 1, 3, 9]])  # so that its least is none
@@ -358,7 +354,7 @@ def test_the_best_is_by_which_way_a_course_has_gone() -> None:
     assert not ends_at_best(np.arange(9.0))
 
 
-def test_how_far_points_lie_from_the_middle_of_others() -> None:
+def test_how_far_points_lie_from_the_middle_of_others():
     """Distances of 1/2, 1 and 1/2 at one point, of 1 at two."""
     one = np.array([0.0, 0, 1, 0, 0])
     normal = math.sqrt(1.5) * 0.6745
@@ -375,9 +371,7 @@ def averaged(values: Any, over: int) -> Any:
 
 
 @pytest.mark.parametrize(("count", "over", "lag"), [(100, 16, 9), (100, 64, 25), (48, 32, 12)])
-def test_an_average_lags_by_half_of_a_jump_at_most_a_fourth(
-    count: int, over: int, lag: int
-) -> None:
+def test_an_average_lags_by_half_of_a_jump_at_most_a_fourth(count, over, lag):
     """An average without noise over w points takes 0.8 w for its change: from a tenth to nine."""
     ramp = np.clip((np.arange(count) - 4) / over, 0, 1)
     rough = np.resize([1.0, 0.0, -1.0], count)
@@ -387,7 +381,7 @@ def test_an_average_lags_by_half_of_a_jump_at_most_a_fourth(
     assert lag_of(ramp[:40], rough) > 0
 
 
-def test_an_average_lags_by_what_its_noise_shows() -> None:
+def test_an_average_lags_by_what_its_noise_shows():
     for over, least, most in ((9, 4, 5), (15, 7, 8), (25, 12, 13)):
         for seed in (1, 2):
             whole = np.where(np.arange(200) < 100, 0.0, 1.0) + noise(seed, 200, 0.1)
@@ -402,7 +396,7 @@ def test_an_average_lags_by_what_its_noise_shows() -> None:
     assert lag_of(averaged(noise(1, 200), 4), averaged(noise(2, 200), 2)) == 0
 
 
-def test_without_its_lag_a_course_goes_on_as_straight_as_its_last_tenth() -> None:
+def test_without_its_lag_a_course_goes_on_as_straight_as_its_last_tenth():
     values = np.arange(30.0) ** 2
     pace = (29**2 - 26**2) / 3
     moved = without_lag(values, 4)
@@ -410,7 +404,7 @@ def test_without_its_lag_a_course_goes_on_as_straight_as_its_last_tenth() -> Non
     assert without_lag(values[:6], 1).tolist() == [0, 4, 9, 16, 25, 34]
 
 
-def test_the_best_of_all_and_of_fewer() -> None:
+def test_the_best_of_all_and_of_fewer():
     values = np.array([5.0, 1, 4, 2, 3, 0])
     assert best_until(values, upwards=True).tolist() == [5] * 6
     assert best_until(values, upwards=False).tolist() == [5, 1, 1, 1, 1, 0]
@@ -427,7 +421,7 @@ def test_the_best_of_all_and_of_fewer() -> None:
      ((0, 1, 20), 0.0), ((0, 1, 19), 1.0), ((0, 1, 2, 20), 2.0), ((0, 1, 2, 3, 20, 21), 0.0),
      ((0, 1, 2, 3, 4, 20, 21), 2.0)],
 )  # fmt: skip
-def test_records_that_grow_rarer_leave_open_what_they_are_best_of(at: Any, late: float) -> None:
+def test_records_that_grow_rarer_leave_open_what_they_are_best_of(at, late):
     sizes = np.zeros(39)
     sizes[list(at)] = 1.0 + np.arange(len(at))
     values = 50 - np.concatenate([[0], np.cumsum(sizes)])
@@ -467,5 +461,5 @@ LATE = np.repeat([0.0, 1.0], [18, 2])
         (pairs(0.4 + np.eye(1, 20) * np.array([[-0.3], [0.0], [0.3]])), False),
     ],
 )
-def test_a_contrast_is_the_same_throughout_but_for_noise(courses: Any, same: bool) -> None:
+def test_a_contrast_is_the_same_throughout_but_for_noise(courses, same):
     assert same_throughout(*courses, 1.645) is same

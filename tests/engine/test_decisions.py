@@ -1,7 +1,5 @@
 """What a run says and how runs are counted: voids, crashes, copies, means, bounds that move."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -103,9 +101,7 @@ RATIO = reaches(relative_to="final", at_most=1.0)
         ([RATIO, ours()], {"own": [INFINITE] * 15}, (0, 15, 0), "no", None),
     ],
 )  # fmt: skip
-def test_a_run_says_yes_or_no_or_is_void(
-    headline: Any, runs: Any, counts: Any, answer: str, reason: Any
-) -> None:
+def test_a_run_says_yes_or_no_or_is_void(headline, runs, counts, answer, reason):
     judged = ask(one_claim(headline=headline, **BARE), runs)
     assert (judged.base.yes, judged.base.n, judged.base.void) == counts
     assert judged.base.answer == answer
@@ -128,7 +124,7 @@ def test_a_run_says_yes_or_no_or_is_void(
 @pytest.mark.parametrize(
     ("bound", "void"), [({"at_least": 1}, 0), ({"above": 1}, 5), ({"at_most": 0.9}, 5)]
 )
-def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], void: int) -> None:
+def test_a_run_that_does_not_start_as_it_must_is_void(bound, void):
     holds = [{"value": "distance", "from": "paper", **bound}]
     audit = one_claim(nulls=[{"name": "flat", **control(0.7), "holds_at_start": holds}])
     (null,) = ask(audit, {"level=0.7": [0.7] * 5}).controls
@@ -136,7 +132,7 @@ def test_a_run_that_does_not_start_as_it_must_is_void(bound: dict[str, float], v
     assert null.verdict == ("open" if void else "fails")
 
 
-def test_arms_that_are_compared_share_a_readings_settings() -> None:
+def test_arms_that_are_compared_share_a_readings_settings():
     audit = one_claim(headline=[AGAINST_LOW], steps=read_as(20), **BARE)
     runs = {"steps=20": ROWS["yes"], "low": [NO] * 15}
     assert ask(audit, runs).readings[0].yes == 15
@@ -166,9 +162,7 @@ def test_arms_that_are_compared_share_a_readings_settings() -> None:
         ([NO] * 12 + ["failed"] * 3, {}, MISSED),
     ],
 )
-def test_more_than_half_or_a_share_of_all_runs_must_say_yes(
-    rows: Any, more: Any, decision: Decision
-) -> None:
+def test_more_than_half_or_a_share_of_all_runs_must_say_yes(rows, more, decision):
     assert ask(one_claim(**more), {"own": rows}).base.decision is decision
 
 
@@ -192,14 +186,12 @@ def course(end: float, points: int = 10) -> Measurements:
         ([course(YES), YES] * 3, ELSEWHERE, (4, 4, 2, False)),
     ],
 )
-def test_equal_runs_count_and_copies_from_elsewhere_count_once(
-    rows: Any, more: Any, counts: Any
-) -> None:
+def test_equal_runs_count_and_copies_from_elsewhere_count_once(rows, more, counts):
     base = ask(one_claim(), {"own": rows}, **more).base
     assert (base.yes, base.n, base.copies, base.equal) == counts
 
 
-def test_an_equal_part_makes_no_copy() -> None:
+def test_an_equal_part_makes_no_copy():
     """Two curves of a run: one is the same in every run, the other is not."""
     audit = one_claim()
     rows = [
@@ -216,7 +208,7 @@ def test_an_equal_part_makes_no_copy() -> None:
         ((MET, MISSED), MISSED), ((OPEN, MISSED), MISSED),
     ],
 )  # fmt: skip
-def test_all_must_be_met(decisions: tuple[Decision, ...], joint: Decision) -> None:
+def test_all_must_be_met(decisions, joint):
     assert all_of(decisions) is joint
 
 
@@ -247,9 +239,7 @@ RISING = [1.0, 1.1, 1.2, 1.3, 1.4]
         (reaches(at_most=9), SPREAD, None),
     ],
 )
-def test_a_mean_is_arithmetic_unless_the_audit_says_log(
-    check: Any, rows: Any, mean: float | None
-) -> None:
+def test_a_mean_is_arithmetic_unless_the_audit_says_log(check, rows, mean):
     (estimate,) = ask(one_claim(headline=[check], **BARE), {"own": rows}).base.estimates
     found = None if estimate.mean is None else estimate.mean[0]
     assert found == (None if mean is None else pytest.approx(mean))
@@ -283,7 +273,7 @@ def test_a_mean_is_arithmetic_unless_the_audit_says_log(
         ([mean_of(log=True, at_most=5)], [0.0, *RISING[1:]], "open", 5),
     ],
 )
-def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes: int) -> None:
+def test_the_mean_of_all_runs_decides(headline, rows, answer, yes):
     base = ask(one_claim(headline=headline, **BARE), {"own": rows}).base
     assert (base.answer, base.yes) == (answer, yes)
 
@@ -300,9 +290,7 @@ def test_the_mean_of_all_runs_decides(headline: Any, rows: Any, answer: str, yes
         ([*[1.0] * 9, *[2.0] * 6], "open", None),  # the count is open, too
     ],
 )
-def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
-    rows: list[float], answer: str, mean: float | None
-) -> None:
+def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(rows, answer, mean):
     check = mean_of(at_most=1.5)
     judged = ask(one_claim(headline=[check], **BARE), {"own": rows})
     (estimate,) = judged.base.estimates
@@ -324,18 +312,18 @@ def test_a_mean_may_decide_without_a_run_in_fifteen_as_the_count_does(
         ([ours()], [], ("too few", {"runs": 5})),
     ],
 )
-def test_why_a_mean_or_a_count_decides_nothing(headline: Any, rows: Any, reason: Any) -> None:
+def test_why_a_mean_or_a_count_decides_nothing(headline, rows, reason):
     answer = ask(one_claim(headline=headline, **BARE), {"own": rows})
     assert stated(answer.reasons) == [reason]
 
 
-def test_a_row_shows_the_bound_that_runs_miss_before_one_that_does_not_tell() -> None:
+def test_a_row_shows_the_bound_that_runs_miss_before_one_that_does_not_tell():
     answer = ask(one_claim(headline=[RATIO, ours()], **BARE), {"own": [INFINITE] * 15})
     assert [estimate.holds[0] for estimate in answer.base.estimates] == [None, False]
     assert answer.leading == answer.base.estimates[1]
 
 
-def test_a_row_counts_the_runs_that_have_no_number() -> None:
+def test_a_row_counts_the_runs_that_have_no_number():
     audit = one_claim(headline=[reaches(at_most=1.0)], **BARE)
     (estimate,) = ask(audit, {"own": [0.8, 0.9, 1.5]}).base.estimates
     without = estimate.model_copy(update={"values": (None, *estimate.values[1:])})
@@ -389,9 +377,7 @@ EQUALS = {"kind": "equals", "value": "distance", "to": 0.5, "within": 0.02, "fro
          "the control (flat) has not run"),
     ],
 )  # fmt: skip
-def test_a_reason_is_the_cause_with_the_numbers_that_decide(
-    changes: Any, runs: Any, why: str
-) -> None:
+def test_a_reason_is_the_cause_with_the_numbers_that_decide(changes, runs, why):
     audit = one_claim(**BARE | changes)
     answer = ask(audit, runs)
     assert answer.outcome is Outcome.UNDECIDED
@@ -399,13 +385,13 @@ def test_a_reason_is_the_cause_with_the_numbers_that_decide(
 
 
 @given(st.lists(st.floats(1e-300, 1e307), min_size=2, max_size=9), st.booleans())
-def test_no_number_is_too_large_for_a_mean(values: list[float], log: bool) -> None:
+def test_no_number_is_too_large_for_a_mean(values, log):
     mean, low, high = mean_interval(values, log)
     assert math.isfinite(mean)
     assert low <= mean <= high
 
 
-def test_a_bound_is_not_missed_by_the_mean_and_met() -> None:
+def test_a_bound_is_not_missed_by_the_mean_and_met():
     for rows, answer, met in (
         ([0.99] * 8 + [1.3] * 7, "no", False),
         ([0.5] * 7 + [1.01] * 8, "yes", True),
@@ -430,7 +416,7 @@ RISE = [0.3 + 0.01 * k for k in range(15)]
         (APART + RISE, (0, 15, 15), {"low": 15}),
     ],
 )
-def test_a_run_without_a_partner_is_void_and_counts(low: Any, counts: Any, left_over: Any) -> None:
+def test_a_run_without_a_partner_is_void_and_counts(low, counts, left_over):
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
     answer = ask(audit, {"low": low}, **ELSEWHERE)
     assert (answer.base.yes, answer.base.n, answer.base.void) == counts
@@ -440,7 +426,7 @@ def test_a_run_without_a_partner_is_void_and_counts(low: Any, counts: Any, left_
     assert (fewer.yes, fewer.n, fewer.left_over) == (8, 8, {"low": 7})
 
 
-def test_seeds_apart_are_not_paired_in_silence() -> None:
+def test_seeds_apart_are_not_paired_in_silence():
     audit = one_claim(headline=[AGAINST_LOW], **BARE)
     answer = ask(audit, {"low": APART + RISE})
     assert (answer.outcome, answer.base.void) == (Outcome.UNDECIDED, 15)
@@ -470,16 +456,14 @@ def test_seeds_apart_are_not_paired_in_silence() -> None:
         ({}, [YES] * 15, [0.5] * 5 + ["diverged"] * 10, "open"),
     ],
 )  # fmt: skip
-def test_groups_with_seeds_of_their_own_are_compared(
-    check: Any, own: Any, low: Any, answer: str
-) -> None:
+def test_groups_with_seeds_of_their_own_are_compared(check, own, low, answer):
     audit = one_claim(headline=[{**UNPAIRED, **check}], **BARE)
     judged = ask(audit, {"own": own, "low": APART + low})
     assert judged.base.answer == answer
     assert judged.base.n == len(own)
 
 
-def test_a_run_of_a_group_is_held_against_the_median_of_the_other() -> None:
+def test_a_run_of_a_group_is_held_against_the_median_of_the_other():
     audit = one_claim(headline=[UNPAIRED], **BARE)
     base = ask(audit, {"own": [0.5] * 6 + [1.5] * 9, "low": [*APART, 0.1, 1.0, 1.0, 1.0, 9.0]}).base
     (estimate,) = base.estimates
@@ -487,7 +471,7 @@ def test_a_run_of_a_group_is_held_against_the_median_of_the_other() -> None:
     assert (base.yes, base.decision, estimate.decision) == (6, OPEN, OPEN)
 
 
-def test_a_crash_is_unknown_among_groups() -> None:
+def test_a_crash_is_unknown_among_groups():
     audit = one_claim(headline=[UNPAIRED], **BARE)
     few = [*APART, *[0.5] * 5]
     for own, outcome in (
@@ -497,7 +481,7 @@ def test_a_crash_is_unknown_among_groups() -> None:
         assert ask(audit, {"own": own, "low": few}).outcome is outcome
 
 
-def test_pairing_enters_the_rule_only_where_it_is_left() -> None:
+def test_pairing_enters_the_rule_only_where_it_is_left():
     assert "paired" not in plain(one_claim(headline=[AGAINST_LOW]).claims[0].headline[0])
     assert plain(one_claim(headline=[UNPAIRED]).claims[0].headline[0])["paired"] is False
 
@@ -513,7 +497,7 @@ def test_pairing_enters_the_rule_only_where_it_is_left() -> None:
         ([0.9, 0.9], "the log of distance begins at step 500 in 15 of 15, after training began"),
     ],
 )
-def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
+def test_a_void_run_says_what_was_found(value, says):
     steps = (0, 500, 1000)[-len(value) :]
     run = Measurements(series={"distance": Series(steps=steps, values=value)})
     headline = [{"kind": "concentrates", "share": "distance", "at_least": 0.8, "from": "paper"}]
@@ -538,7 +522,7 @@ def test_a_void_run_says_what_was_found(value: list[float], says: str) -> None:
         ([1.0, 0.9, 0.5, 0.4, 0.02], Status.VOID),
     ],
 )
-def test_a_lone_last_observation_decides_nothing(values: list[float], status: Status) -> None:
+def test_a_lone_last_observation_decides_nothing(values, status):
     steps = tuple(range(0, 10 * len(values), 10))
     course = Measurements(series={"distance": Series(steps=steps, values=values)})
     answer = ask(one_claim(), {"own": [course] * 6}).base
@@ -553,7 +537,7 @@ def ends_apart(last: float) -> Measurements:
     return Measurements(series={"distance": Series(steps=steps, values=values)})
 
 
-def test_a_void_run_stays_void_under_another_bound() -> None:
+def test_a_void_run_stays_void_under_another_bound():
     audit = one_claim()
     runs = {"own": [NO] * 13 + [ALMOST] * 2 + [ends_apart(NO)] * 5}
     answer = ask(audit, runs)
@@ -563,7 +547,7 @@ def test_a_void_run_stays_void_under_another_bound() -> None:
     assert panel.with_bounds(Limit.relaxed).headline(panel.base).void == 5
 
 
-def test_a_void_run_has_no_place_among_groups() -> None:
+def test_a_void_run_has_no_place_among_groups():
     audit = one_claim(headline=[UNPAIRED], **BARE)
     own = [YES] * 4 + [ends_apart(NO)] * 6
     (estimate,) = ask(audit, {"own": own, "low": APART + [0.1] * 15}).base.estimates
@@ -575,7 +559,7 @@ def test_a_void_run_has_no_place_among_groups() -> None:
     ("spike", "status"), [(20.0, Status.VOID), (1.0, Status.NO), (0.01, Status.NO)]
 )
 @pytest.mark.parametrize("count", [81, 401])
-def test_a_spike_decides_no_late_mean(spike: float, status: Status, count: int) -> None:
+def test_a_spike_decides_no_late_mean(spike, status, count):
     """A mean over the late part of training that one observation makes is held against a median."""
     values = np.ones(count)
     values[-3] *= spike if spike < 1 else spike * count / 81
@@ -613,9 +597,7 @@ def graded(*primary: int, **changes: Any) -> Any:
          Outcome.SUPPORTED, (12, 12)),
     ],
 )  # fmt: skip
-def test_a_graded_claim_is_decided_where_it_is_primary(
-    primary: list[int], rows: Any, answer: Answer, outcome: Outcome, counts: Any
-) -> None:
+def test_a_graded_claim_is_decided_where_it_is_primary(primary, rows, answer, outcome, counts):
     judged = ask(graded(*primary), {"own": rows, "stays": [(0.8, 0.8)] * 5})
     assert (judged.base.answer, judged.outcome) == (answer, outcome)
     assert tuple(grade.yes for grade in judged.grades) == counts
@@ -632,7 +614,7 @@ def observed_at(size: int, end: float) -> tuple[Measurements, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["by_size", "course_by_size"])
 @pytest.mark.parametrize("size", [1, 2])
-def test_what_was_observed_at_some_coordinates_is_read_there(name: str, size: int) -> None:
+def test_what_was_observed_at_some_coordinates_is_read_there(name, size):
     run, more = observed_at(size, YES)
     runs = {"own": [run] * 5, "stays": [], "built": []}
     for at in (1, 2):
@@ -650,7 +632,7 @@ def test_what_was_observed_at_some_coordinates_is_read_there(name: str, size: in
     assert whole is Void.NOT_MEASURED
 
 
-def test_what_was_not_observed_does_not_move() -> None:
+def test_what_was_not_observed_does_not_move():
     rows = [observed_at(1, end)[0] for end in [YES] * 7 + [NO] * 8]
     audit = graded(1, 2, headline=[ours(measurement="course_by_size")], **BARE)
     answer = ask(audit, {"own": rows, "stays": [], "built": []}, **observed_at(1, YES)[1])
@@ -658,7 +640,7 @@ def test_what_was_not_observed_does_not_move() -> None:
     assert stated(answer.reasons)[0][0] != "not ended"
 
 
-def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> None:
+def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast():
     check = {**AGAINST_LOW, "lower": "by_size", "upper": {"measurement": "by_size", "arm": "low"}}
     runs = {"own": [(YES, YES)] * 5, "low": [(NO, NO)] * 5, "stays": [UNMEASURED] * 5}
     answer = ask(graded(1, 2, headline=[check]), runs)
@@ -666,7 +648,7 @@ def test_a_control_that_measures_nothing_at_a_level_is_none_of_a_contrast() -> N
     assert [grade.answer for grade in answer.grades] == [Answer.YES] * 2
 
 
-def test_what_levels_answer_is_said_where_they_differ() -> None:
+def test_what_levels_answer_is_said_where_they_differ():
     runs = {"own": [(YES, NO)] * 15, "stays": [(YES, 0.8)] * 5}
     answer = ask(graded(1, 2), runs)
     assert [grade.answer for grade in answer.grades] == [Answer.BLIND, Answer.NO]
@@ -674,7 +656,7 @@ def test_what_levels_answer_is_said_where_they_differ() -> None:
     assert stated(answer.reasons) == [("levels", {})]
 
 
-def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
+def test_a_run_has_the_worst_of_what_it_says_at_its_levels():
     rows = [(YES, YES), (YES, NO), "failed", "diverged", UNMEASURED]
     base = ask(graded(1, 2), {"own": rows}).base
     statuses = [Status.YES, Status.NO, Status.CRASHED, Status.NO, Status.VOID]
@@ -682,12 +664,12 @@ def test_a_run_has_the_worst_of_what_it_says_at_its_levels() -> None:
     assert [len(estimate.values) for estimate in base.estimates] == [5, 5]
 
 
-def test_the_typical_number_is_the_median_of_the_runs() -> None:
+def test_the_typical_number_is_the_median_of_the_runs():
     (estimate,) = ask(one_claim(), {"own": [*[YES] * 14, 2.78e120]}).base.estimates
     assert (estimate.median, estimate.worst, estimate.decision) == (YES, 2.78e120, None)
 
 
-def test_order_changes_nothing() -> None:
+def test_order_changes_nothing():
     audit = one_claim()
     records = records_of(audit, {"own": ROWS["open"], "stays": [NO, YES] * 5})
     assert answers_of(audit, records[::-1]) == answers_of(audit, records)

@@ -1,7 +1,5 @@
 """Each kind against shapes without its phenomenon, and with it."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -36,12 +34,12 @@ ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
 
 
 @pytest.mark.parametrize("shape", NULLS, ids=lambda shape: f"{shape.kind}: {shape.name}")
-def test_where_the_claim_is_untrue_few_runs_say_yes(shape: Shape) -> None:
+def test_where_the_claim_is_untrue_few_runs_say_yes(shape):
     assert shape.rate(DRAWS) <= 0.08  # at most 5 % over the page's draws
 
 
 @pytest.mark.parametrize("shape", TRUE, ids=lambda shape: f"{shape.kind}: {shape.name}")
-def test_where_the_claim_is_true_most_runs_say_yes(shape: Shape) -> None:
+def test_where_the_claim_is_true_most_runs_say_yes(shape):
     assert shape.rate(DRAWS) >= 0.9
 
 
@@ -58,31 +56,31 @@ def planted(shapes: tuple[Planted, ...]) -> pytest.MarkDecorator:
 
 
 @planted(NUMBER_NULLS)
-def test_a_look_alike_of_a_number_fools_no_kind(shape: Planted, seen: str) -> None:
+def test_a_look_alike_of_a_number_fools_no_kind(shape, seen):
     assert max(shape.met(seen, NUMBER_DRAWS)) <= 0.05
 
 
 @planted(NUMBER_TRUE)
-def test_a_number_that_is_reached_is_seen(shape: Planted, seen: str) -> None:
+def test_a_number_that_is_reached_is_seen(shape, seen):
     assert min(shape.met(seen, NUMBER_DRAWS)) >= 0.9
 
 
 @planted(PLANTED_NULLS)
-def test_a_planted_look_alike_fools_no_kind(shape: Planted, seen: str) -> None:
+def test_a_planted_look_alike_fools_no_kind(shape, seen):
     assert max(shape.met(seen, PLANTED_DRAWS)) <= 0.05
 
 
 @planted(PLANTED_TRUE)
-def test_a_planted_phenomenon_is_seen(shape: Planted, seen: str) -> None:
+def test_a_planted_phenomenon_is_seen(shape, seen):
     assert min(shape.met(seen, PLANTED_DRAWS)) >= 0.7  # at least 90 % over the page's draws
 
 
 @planted(HIDDEN)
-def test_what_noise_hides_is_no_no(shape: Planted, seen: str) -> None:
+def test_what_noise_hides_is_no_no(shape, seen):
     assert shape.no(seen, PLANTED_DRAWS) <= 0.15  # at most 10 % over the page's draws
 
 
-def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
+def test_every_kind_has_three_nulls_and_a_phenomenon():
     nulls, true = (Counter(shape.kind for shape in shapes) for shapes in (NULLS, TRUE))
     assert sorted(CHECKS) == sorted(true) == KINDS
     assert min(nulls[kind] for kind in KINDS) >= 3
@@ -98,7 +96,7 @@ def test_every_kind_has_three_nulls_and_a_phenomenon() -> None:
         ("by_coordinate", [kind for kind in KINDS if kind != "separates"]),
     ],
 )
-def test_a_kind_says_how_it_reads(said: str, kinds: list[str]) -> None:
+def test_a_kind_says_how_it_reads(said, kinds):
     assert sorted(name for name, of_kind in NAMED.items() if getattr(of_kind, said)) == kinds
 
 
@@ -109,23 +107,21 @@ def test_a_kind_says_how_it_reads(said: str, kinds: list[str]) -> None:
         ("contrast", ["beats", "difference", "law", "order", "wait"]),
     ],
 )
-def test_a_number_says_whether_a_figure_draws_its_bound_and_a_control_has_less(
-    said: str, names: list[str]
-) -> None:
+def test_a_number_says_whether_a_figure_draws_its_bound_and_a_control_has_less(said, names):
     assert sorted(name for name, number in NUMBERS.items() if getattr(number, said)) == names
 
 
-def test_every_kind_has_a_row_in_the_manual() -> None:
+def test_every_kind_has_a_row_in_the_manual():
     rows = ANSWERS.read_text(encoding="utf-8").partition("| kind |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE) == KINDS
 
 
-def test_no_two_numbers_have_one_name() -> None:
+def test_no_two_numbers_have_one_name():
     names = [number.name for kind in CLASSES for number in kind.made]
     assert sorted(names) == sorted(NUMBERS)
 
 
-def test_the_page_shows_rates_within_the_bounds() -> None:
+def test_the_page_shows_rates_within_the_bounds():
     calibrated = PAGE.read_text(encoding="utf-8").partition("<!-- planted worlds -->")[0]
     tables = calibrated.split("| kind |")[1:]
     held: list[tuple[Sequence[Shape | Planted], float, float]] = [

@@ -1,7 +1,5 @@
 """Margins, orders and curves: what a check allows, on which side, and from whom it is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -40,15 +38,13 @@ NAMES = Names(lambda name: f"the {name}", lambda arm: arm, str, lambda _: "step"
         ((1, math.inf, 3), (1, 2, 3), math.nan),
     ],
 )
-def test_tau_tells_how_far_two_lists_are_ordered_alike(
-    one: tuple[float, ...], other: tuple[float, ...], tau: float
-) -> None:
+def test_tau_tells_how_far_two_lists_are_ordered_alike(one, other, tau):
     for lists in ((one, other), (other, one)):
         assert kendall_tau(*map(np.array, lists)) == pytest.approx(tau, nan_ok=True)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_tau_is_that_of_scipy(seed: int) -> None:
+def test_tau_is_that_of_scipy(seed):
     stats = pytest.importorskip("scipy.stats")
     rng = np.random.default_rng(seed)
     first, other = rng.integers(0, 6, size=(2, 20)).astype(float)
@@ -58,7 +54,7 @@ def test_tau_is_that_of_scipy(seed: int) -> None:
 RANKS = {"ranks": ["score", "reference"]}
 
 
-def test_an_order_is_learned() -> None:
+def test_an_order_is_learned():
     aligns = check("aligns", **RANKS, at_least=0.75, **OURS)
     (found,) = aligns.conditions(run(score=(1, 3, 2), reference=(1, 2, 3)))
     assert (found.value, found.met) == (pytest.approx(1 / 3), False)
@@ -66,7 +62,7 @@ def test_an_order_is_learned() -> None:
     assert aligns.compared("score", NAMES) == ("the score", "the reference")
 
 
-def test_lists_without_an_order_are_void() -> None:
+def test_lists_without_an_order_are_void():
     (condition,) = check("aligns", **RANKS, at_least=0.5, **PAPER).conditions(
         run(score=(1, 1, 1), reference=(1, 2, 3))
     )
@@ -83,7 +79,7 @@ def test_lists_without_an_order_are_void() -> None:
         {"at_least": 0.5},
     ],
 )
-def test_an_order_has_two_lists_and_a_least_tau(fields: dict[str, Any]) -> None:
+def test_an_order_has_two_lists_and_a_least_tau(fields):
     with pytest.raises(ValidationError):
         check("aligns", **fields, **PAPER)
 
@@ -98,7 +94,7 @@ def of_law(law: Callable[[NDArray[np.float64]], Any], sizes: tuple[int, ...] = S
     return run(sizes=sizes, loss=tuple(law(np.array(sizes, dtype=float))))
 
 
-def test_it_is_the_least_squares_of_scipy() -> None:
+def test_it_is_the_least_squares_of_scipy():
     optimize = pytest.importorskip("scipy.optimize")
     n = np.array(SIZES, dtype=float)
     values = 3 + 2 * n**-0.5 + 0.01 * np.random.default_rng(0).normal(size=len(n))
@@ -113,7 +109,7 @@ def test_it_is_the_least_squares_of_scipy() -> None:
     assert found.apart == pytest.approx(np.abs(values / law(n, *expected) - 1), abs=1e-4)
 
 
-def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
+def test_a_constant_bends_a_power_and_no_power_above_one():
     of = of_law(lambda n: 3 + 2 * n**-0.5)
     bend = {"bend": {"at_most": 0.01, **OURS}}
     above = check("scales_like", **POWER, **bend, **PAPER).conditions(of)
@@ -124,12 +120,12 @@ def test_a_constant_bends_a_power_and_no_power_above_one() -> None:
 
 
 @pytest.mark.parametrize("law", [lambda n: 0.1 + 0 * n, np.exp, lambda n: n**-7.0 + 1])
-def test_a_trend_that_no_power_fits_is_void(law: Any) -> None:
+def test_a_trend_that_no_power_fits_is_void(law):
     (condition,) = check("scales_like", **POWER, **PAPER).conditions(of_law(law))
     assert (condition.value, condition.met) == (None, None)
 
 
-def test_three_parameters_need_four_sizes() -> None:
+def test_three_parameters_need_four_sizes():
     of = of_law(lambda n: n, (1, 2, 4))
     with pytest.raises(MeasurementMissingError, match="needs at least 4 positive sizes"):
         check("scales_like", **POWER, **PAPER).conditions(of)
@@ -157,7 +153,7 @@ def test_three_parameters_need_four_sizes() -> None:
         ),
     ],
 )
-def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, expected: Any) -> None:
+def test_a_margin_on_one_side(side, more, value, expected):
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, **more}
     (condition,) = check("equals", **fields, **PAPER).conditions(run(score=value, other=1.0))
     assert (condition.limit.side, pytest.approx(condition.limit.at), condition.met) == expected
@@ -172,9 +168,7 @@ def test_a_margin_on_one_side(side: str, more: dict[str, Any], value: float, exp
         ("above", True, 0.9 / 1.2, 0.9 / 1.05),
     ],
 )
-def test_a_margin_on_one_side_is_doubled(
-    side: str, relative: bool, relaxed: float, tightened: float
-) -> None:
+def test_a_margin_on_one_side_is_doubled(side, relative, relaxed, tightened):
     fields = {"value": "score", "to": 0.9, "within": 0.1, "side": side, "relative": relative}
     (condition,) = check("equals", **fields, **OURS).conditions(run(score=0.9))
     assert condition.limit.relaxed().at == pytest.approx(relaxed)
@@ -212,9 +206,7 @@ RATIO = {
         (None, 1.49, False),
     ],
 )
-def test_a_ratio_meets_the_papers_number_within_a_tolerance_of_ours(
-    side: str | None, ratio: float, met: bool
-) -> None:
+def test_a_ratio_meets_the_papers_number_within_a_tolerance_of_ours(side, ratio, met):
     equals = check("equals", **{**RATIO, **({"side": side} if side else {})})
     (condition,) = equals.conditions(run(error=(2.0, 1.0, 2.0 * ratio)))
     assert condition.value == pytest.approx(ratio)
@@ -226,12 +218,12 @@ def test_a_ratio_meets_the_papers_number_within_a_tolerance_of_ours(
 
 
 @pytest.mark.parametrize("divisor", [0.0, -1.0])
-def test_a_ratio_to_nothing_is_none(divisor: float) -> None:
+def test_a_ratio_to_nothing_is_none(divisor):
     (condition,) = check("equals", **RATIO).conditions(run(error=(divisor, 1.0, 2.0)))
     assert condition.value is None
 
 
-def test_a_ratio_is_drawn_at_every_step() -> None:
+def test_a_ratio_is_drawn_at_every_step():
     course = {**RATIO, "value": "loss", "relative_to": "loss@first"}
     equals = check("equals", **course)
     steps, values = equals.course(run(loss=[4.0, 2.0, 1.0]), equals.quantities()[0])
@@ -239,7 +231,7 @@ def test_a_ratio_is_drawn_at_every_step() -> None:
     assert values.ravel().tolist() == [1.0, 0.5, 0.25]
 
 
-def test_a_ratio_equals_a_number_alone() -> None:
+def test_a_ratio_equals_a_number_alone():
     with pytest.raises(ValidationError, match="state the number as 'to'"):
         check("equals", **{**RATIO, "to": "error[16]"})
 
@@ -254,7 +246,7 @@ def test_a_ratio_equals_a_number_alone() -> None:
         ({}, "we allow within a factor of 1.5 of 0.02"),
     ],
 )
-def test_a_page_says_the_number_and_the_tolerance(fields: dict[str, Any], words: str) -> None:
+def test_a_page_says_the_number_and_the_tolerance(fields, words):
     within = {"is": 0.5, **OURS}
     ratio = {"kind": "equals", "value": "final", "relative_to": "distance@first", "to": 0.02}
     headline = [{**ratio, "within": within, "relative": True, **PAPER, **fields}]
@@ -280,9 +272,7 @@ LISTS = [{"measurement": "score"}, {"measurement": "reference"}]
         ("aligns", {"cosine": "score", "at_least": 0.5, **PAPER}, {"cosine": None, **RANKS}, LISTS),
     ],
 )
-def test_a_field_enters_the_rule_and_its_default_does_not(
-    kind: str, fields: dict[str, Any], more: dict[str, Any], entry: Any
-) -> None:
+def test_a_field_enters_the_rule_and_its_default_does_not(kind, fields, more, entry):
     *_, name = more
     assert name not in plain(check(kind, **fields))
     assert plain(check(kind, **{**fields, **more}))[name] == entry
@@ -304,7 +294,7 @@ def limit_of(fields: dict[str, Any]) -> Limit:
 
 
 @pytest.mark.parametrize("fields", [MARGIN, EXPONENT])
-def test_a_margin_has_its_own_source_beside_that_of_its_number(fields: dict[str, Any]) -> None:
+def test_a_margin_has_its_own_source_beside_that_of_its_number(fields):
     limit = limit_of({**fields, "within": OWN, **PAPER})
     assert (limit.origin, limit.number_from) == (Provenance.OURS, Provenance.PAPER)
     assert (limit.at, limit.why) == (0.1, OURS["why"])
@@ -313,13 +303,13 @@ def test_a_margin_has_its_own_source_beside_that_of_its_number(fields: dict[str,
     assert (alone.origin, alone.number_from, alone.why) == (*[Provenance.PAPER] * 2, None)
 
 
-def test_a_paper_s_margin_around_a_number_of_ours() -> None:
+def test_a_paper_s_margin_around_a_number_of_ours():
     limit = limit_of({**MARGIN, "within": {"is": 0.1, **PAPER}, **OURS})
     assert (limit.origin, limit.number_from) == (Provenance.PAPER, Provenance.OURS)
     assert limit.relaxed() == limit
 
 
-def test_a_factor_has_its_own_source() -> None:
+def test_a_factor_has_its_own_source():
     limit = limit_of({**PAIR, "by": {"is": 1.5, **OURS}, **PAPER})
     assert (limit.origin, limit.at, limit.relaxed().at) == (Provenance.OURS, 1.5, 1.25)
 
@@ -335,12 +325,12 @@ def test_a_factor_has_its_own_source() -> None:
         ({**EXPONENT, "exponent": {"below": 0, **PAPER}, "within": OWN}, "needs 'within'"),
     ],
 )
-def test_what_is_no_number_with_a_source_is_refused(fields: dict[str, Any], says: str) -> None:
+def test_what_is_no_number_with_a_source_is_refused(fields, says):
     with pytest.raises(ValidationError, match=says):
         check(**fields, **PAPER)
 
 
-def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone() -> None:
+def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone():
     equals = check(**MARGIN, within=OWN, **PAPER)
     assert plain(equals)["within"] == 0.1
     assert equals.ours() == [0.1]
@@ -356,9 +346,7 @@ def test_what_is_ours_is_digested_and_the_rule_has_the_number_alone() -> None:
         ({"within": {"is": 0.1, **PAPER}, **OURS}, Decision.OPEN),
     ],
 )
-def test_a_mean_of_three_runs_decides_on_a_number_of_the_paper(
-    fields: dict[str, Any], decision: Decision
-) -> None:
+def test_a_mean_of_three_runs_decides_on_a_number_of_the_paper(fields, decision):
     written = claim("mini", "equal", main=True, nulls=[], no_control="It is a number.")
     del written["constructed"]
     headline = [{"kind": "equals", "value": "final", "to": 0.02, **fields}]

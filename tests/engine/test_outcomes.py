@@ -1,7 +1,5 @@
 """From runs to an outcome: readings, controls, alternatives, reasons, certainty."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -111,9 +109,7 @@ def under(stated: list[str], alternatives: dict[str, Any] | None = None) -> Clai
         (["no"], {1: "no", 2: "yes"}, NOT_SUPPORTED, "guess otherwise"),
     ],
 )  # fmt: skip
-def test_the_first_outcome_that_applies(
-    stated: list[str], alternatives: Any, outcome: Outcome, reason: str | None
-) -> None:
+def test_the_first_outcome_that_applies(stated, alternatives, outcome, reason):
     answer = under(stated, alternatives)
     expected = stated if len(stated) > 1 or stated != ["ruled out"] else ["open"]
     assert sorted(reading.answer for reading in answer.stated) == sorted(expected)
@@ -126,7 +122,7 @@ def test_the_first_outcome_that_applies(
         assert [side.answer for side in answer.sides or ()] == ["yes", "no"]
 
 
-def test_a_reading_that_is_left_out_is_unfinished() -> None:
+def test_a_reading_that_is_left_out_is_unfinished():
     for rows, outcome in (("yes", SUPPORTED), ("no", UNDECIDED), ("blind", UNINFORMATIVE)):
         runs = {"own": ROWS[rows], "stays": PASSING if rows == "blind" else [0.8] * 5}
         answer = ask(one_claim(steps=read_as(20), readings=[]), runs)
@@ -148,7 +144,7 @@ def test_a_reading_that_is_left_out_is_unfinished() -> None:
         ([], True),
     ],
 )
-def test_a_reading_that_moves_no_number_is_not_left_out(there: list[Any], left_out: bool) -> None:
+def test_a_reading_that_moves_no_number_is_not_left_out(there, left_out):
     """Runs under it show that: another claim of the experiment has them."""
     for support in ([], [ours(0.05)]):
         audit = one_claim(steps=read_as(20), readings=[], support=support)
@@ -157,7 +153,7 @@ def test_a_reading_that_moves_no_number_is_not_left_out(there: list[Any], left_o
         assert [reason.kind for reason in answer.reasons] == ["reading left out"] * left_out
 
 
-def test_what_a_check_of_support_reads_can_move_too() -> None:
+def test_what_a_check_of_support_reads_can_move_too():
     audit = one_claim(steps=read_as(20), readings=[], headline=[ours(measurement="loss")])
     audit_too = one_claim(
         steps=read_as(20), readings=[], headline=[ours(measurement="loss")], support=[ours()]
@@ -189,11 +185,11 @@ def test_what_a_check_of_support_reads_can_move_too() -> None:
         (["ruled out", "no"], "steps=20"),
     ],
 )
-def test_the_reading_that_is_shown_brings_the_outcome(stated: list[str], shown: str) -> None:
+def test_the_reading_that_is_shown_brings_the_outcome(stated, shown):
     assert under(stated).base.name == shown
 
 
-def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
+def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran():
     audit = one_claim(steps=read_as(20, 10))
     answer = ask(audit, {"own": [], "steps=20": ROWS["yes"], "stays/steps=20": PASSING})
     assert (answer.base.role, answer.base.varied) == (
@@ -221,19 +217,17 @@ def test_a_reading_is_shown_as_the_claims_own_where_no_other_ran() -> None:
         ([0.06] * 15, {"headline": [{**aligns(0.1), "from": "paper"}]}, ()),
     ],
 )
-def test_what_bounds_of_ours_would_change(
-    own: list[float], changes: Any, others: tuple[Outcome, ...]
-) -> None:
+def test_what_bounds_of_ours_would_change(own, changes, others):
     assert ask(one_claim(**changes), {"own": own}).other_bounds == others
 
 
-def test_a_bound_that_would_be_out_of_reach_would_change_the_answer() -> None:
+def test_a_bound_that_would_be_out_of_reach_would_change_the_answer():
     """It takes no step of certainty."""
     answer = ask(one_claim(), {"own": [0.06] * 15, "built": [0.08] * 5})
     assert (answer.other_bounds, answer.reasons) == ((UNINFORMATIVE,), ())
 
 
-def test_a_control_passes_at_a_wider_bound_of_ours() -> None:
+def test_a_control_passes_at_a_wider_bound_of_ours():
     assert ask(one_claim(), {"stays": [0.15] * 5}).other_bounds == (UNINFORMATIVE,)
 
 
@@ -251,14 +245,12 @@ def test_a_control_passes_at_a_wider_bound_of_ours() -> None:
         (aligns(0.005), "open", UNDECIDED),
     ],
 )
-def test_a_check_of_support_that_is_missed_leaves_a_part(
-    support: Any, own: str, outcome: Outcome
-) -> None:
+def test_a_check_of_support_that_is_missed_leaves_a_part(support, own, outcome):
     answer = ask(one_claim(support=[support], notes=[aligns(0.001)]), {"own": ROWS[own]})
     assert (answer.outcome, answer.notes[0].yes) == (outcome, 0)
 
 
-def test_support_is_asked_of_each_reading_and_yields_to_an_alternative() -> None:
+def test_support_is_asked_of_each_reading_and_yields_to_an_alternative():
     audit = one_claim(support=[aligns(0.05)], steps=read_as(20), pause=guess(1.0))
     runs = {"own": [0.06] * 15, "pause=1": [0.06] * 15}
     assert ask(audit, {**runs, "steps=20": ROWS["yes"]}).outcome is PARTLY
@@ -306,9 +298,7 @@ GRADE = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 
         ({"ablations": [{"arm": "low", "lacks": "B"}]}, {"low": ["failed"] * 5}, SUPPORTED),
     ],
 )  # fmt: skip
-def test_crashes_matter_where_they_could_change_the_outcome(
-    changes: Any, runs: Any, outcome: Outcome
-) -> None:
+def test_crashes_matter_where_they_could_change_the_outcome(changes, runs, outcome):
     answer = ask(one_claim(**changes), runs)
     assert answer.outcome is outcome
     if outcome is ERROR:
@@ -375,9 +365,7 @@ UNMEASURED = Measurements(scalars={"final": 1.0})
         ({"exact": True}, {"own": [YES], "stays": ["failed"]}, "open", "open"),
     ],
 )  # fmt: skip
-def test_a_control_fails_passes_or_stands_in_the_way(
-    changes: Any, runs: Any, verdict: str, answer: str
-) -> None:
+def test_a_control_fails_passes_or_stands_in_the_way(changes, runs, verdict, answer):
     judged = ask(one_claim(**changes), runs)
     by = "stays" if answer in ("blind", "open", "unfinished") else ""
     assert (judged.controls[0].verdict, judged.base.answer, judged.base.by) == (verdict, answer, by)
@@ -432,9 +420,7 @@ DIVERGED = ["diverged"] * 5
          NOT_SUPPORTED, None),
     ],
 )  # fmt: skip
-def test_runs_that_all_diverge_say_nothing_of_a_claim(
-    changes: Any, runs: Any, outcome: Outcome, reason: Any
-) -> None:
+def test_runs_that_all_diverge_say_nothing_of_a_claim(changes, runs, outcome, reason):
     answer = ask(one_claim(**changes), runs)
     assert answer.outcome is outcome
     of_these = [values for kind, values in stated(answer.reasons) if kind == "all diverged"]
@@ -453,9 +439,7 @@ def test_runs_that_all_diverge_say_nothing_of_a_claim(
         ({"headline": [aligns(0.1)]}, [NO] * 15, NOT_SUPPORTED),  # the paper's own bound
     ],
 )
-def test_a_positive_control_that_diverged_leaves_open_what_is_missed(
-    changes: Any, own: list[float], outcome: Outcome
-) -> None:
+def test_a_positive_control_that_diverged_leaves_open_what_is_missed(changes, own, outcome):
     answer = ask(one_claim(**changes), {"own": own, "built": DIVERGED})
     why = {"arm": "built", "void": "reference diverged", "what": "built", "runs": 5}
     assert answer.outcome is outcome
@@ -469,9 +453,7 @@ def test_a_positive_control_that_diverged_leaves_open_what_is_missed(
         (False, "fails", Outcome.SUPPORTED),  # it waits for what never comes
     ],
 )
-def test_a_second_change_that_comes_alone_leaves_its_control_open(
-    later: bool, verdict: str, outcome: Outcome
-) -> None:
+def test_a_second_change_that_comes_alone_leaves_its_control_open(later, verdict, outcome):
     steps = tuple(range(101))
     at = np.array(steps, dtype=float)
     first, second = np.minimum(at / 20, 1), np.clip((at - 30) / 40, 0, 1)
@@ -502,7 +484,7 @@ def test_a_second_change_that_comes_alone_leaves_its_control_open(
     )
 
 
-def test_a_reading_has_its_own_controls_where_they_ran() -> None:
+def test_a_reading_has_its_own_controls_where_they_ran():
     audit = one_claim(headline=[BEATS], steps=read_as(20))
     runs = {"own": [YES] * 4, "steps=20": ROWS["yes"]}
     for more, kind in (
@@ -527,9 +509,7 @@ def test_a_reading_has_its_own_controls_where_they_ran() -> None:
         ([ours(0.3), aligns(0.1), ours(0.1, "by_size")], [0.2] * 5, 2),
     ],
 )
-def test_a_positive_control_that_misses_a_bound_of_ours_makes_it_blind(
-    headline: Any, built: list[float], place: int | None
-) -> None:
+def test_a_positive_control_that_misses_a_bound_of_ours_makes_it_blind(headline, built, place):
     headline = [{k: v for k, v in check.items() if v is not None} for check in headline]
     answer = ask(one_claim(headline=headline), {"built": built})
     expected = [] if place is None else [("out of reach", {"arm": "built", "place": place})]
@@ -551,9 +531,7 @@ def test_a_positive_control_that_misses_a_bound_of_ours_makes_it_blind(
         ([aligns(0.1), {**BEATS, "by": 1.5}], [NO] * 5, (1,)),
     ],
 )  # fmt: skip
-def test_a_condition_that_no_null_misses_cannot_fail(
-    headline: Any, null: Any, places: tuple[int, ...]
-) -> None:
+def test_a_condition_that_no_null_misses_cannot_fail(headline, null, places):
     runs = {"stays": null, "low": [0.03] * 15}
     assert ask(one_claim(headline=headline), runs).cannot_fail == places
 
@@ -584,15 +562,13 @@ FALLEN = {
         ([FALLEN], [0.52] * 5, Specificity.SMALLER),
     ],
 )
-def test_an_ablation_is_smaller_below_half_the_effect(
-    headline: Any, ends: Any, specificity: Specificity
-) -> None:
+def test_an_ablation_is_smaller_below_half_the_effect(headline, ends, specificity):
     audit = one_claim(headline=headline, ablations=[{"arm": "low", "lacks": "B"}])
     answer = ask(audit, {"own": [1 / 64] * 15, "low": ends, "stays": [1.5] * 5})
     assert (answer.ablations[0].specificity, answer.outcome) == (specificity, SUPPORTED)
 
 
-def test_the_effects_that_are_shown_are_those_that_are_compared() -> None:
+def test_the_effects_that_are_shown_are_those_that_are_compared():
     """Of two contrasts the first has no size in the ablation, which ends at 0."""
     by_size = {**BEATS, "lower": "by_size[1]", "upper": "by_size[2]"}
     audit = one_claim(headline=[by_size, BEATS], ablations=[{"arm": "low", "lacks": "B"}])
@@ -611,7 +587,7 @@ def test_the_effects_that_are_shown_are_those_that_are_compared() -> None:
 # --- bounds of ours, alternatives, training that goes on ------------------------------------------
 
 
-def test_near_is_what_all_bounds_of_ours_relaxed_at_once_leave() -> None:
+def test_near_is_what_all_bounds_of_ours_relaxed_at_once_leave():
     by_size = ours(0.1, "by_size")
     for headline, end, answer in (
         ([ours(), by_size], ALMOST, Answer.NEAR),
@@ -639,7 +615,7 @@ def alternatives_at(
     return answer, [(a.tier, a.answer, a.counts, (a.own_yes, a.own_n)) for a in answer.alternatives]
 
 
-def test_an_alternative_counts_where_the_small_scale_answers_as_the_whole() -> None:
+def test_an_alternative_counts_where_the_small_scale_answers_as_the_whole():
     small = {"own": [YES] * 5, "pause=1": [NO] * 5}
     answer, alternatives = alternatives_at(small)
     assert (answer.outcome, alternatives) == (DEPENDS, [("quick", "no", True, (5, 5))])
@@ -652,7 +628,7 @@ def test_an_alternative_counts_where_the_small_scale_answers_as_the_whole() -> N
     assert answer.outcome is DEPENDS
 
 
-def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
+def test_alternatives_count_beside_an_own_reading_that_is_ruled_out():
     audit = one_claim(steps=read_as(20), pause=guess(1.0))
     runs = {"own": ["diverged"] * 13 + [NO] * 2, "steps=20": ROWS["no"], "pause=1": ROWS["open"]}
     answer = ask(audit, runs)
@@ -670,20 +646,18 @@ def test_alternatives_count_beside_an_own_reading_that_is_ruled_out() -> None:
         ([1.0, -0.5], [1.0, 1.0], Answer.YES),
     ],
 )
-def test_an_alternative_that_hardly_trained_is_unfinished(
-    own: list[float], other: list[float], answer: Answer
-) -> None:
+def test_an_alternative_that_hardly_trained_is_unfinished(own, other, answer):
     runs = {"own": [own] * 15, "pause=1": [other] * 5}
     assert ask(one_claim(pause=guess(1.0)), runs).alternatives[0].answer is answer
 
 
 @pytest.mark.parametrize(("diverged", "answer"), [(7, Answer.OPEN), (8, Answer.RULED_OUT)])
-def test_a_reading_is_ruled_out_where_more_than_half_diverge(diverged: int, answer: Answer) -> None:
+def test_a_reading_is_ruled_out_where_more_than_half_diverge(diverged, answer):
     runs = {"own": ["diverged"] * diverged + [YES] * 7, "steps=20": ROWS["yes"]}
     assert ask(one_claim(steps=read_as(20)), runs).own.answer is answer
 
 
-def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> None:
+def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out():
     audit = one_claim(pause=guess(1.0))
     records = records_of(audit, {"own": [[1.0, 0.25]] * 15, "pause=1": [[1.0, 9.0]] * 5})
     grown = [
@@ -696,7 +670,7 @@ def test_an_alternative_whose_loss_grows_until_it_diverges_is_ruled_out() -> Non
     assert answer.answer is Answer.RULED_OUT
 
 
-def test_training_had_not_ended_where_most_runs_that_say_no_still_move() -> None:
+def test_training_had_not_ended_where_most_runs_that_say_no_still_move():
     def course(end: float) -> Measurements:
         series = Series(steps=(0, 8, 10), values=[1.0, end + 0.2 * (1 - end), end])
         return Measurements(series={"distance": series, "loss": series})
@@ -716,9 +690,7 @@ END = {"kind": "reaches", "value": "distance", "at_most": 0.1, **_OURS}
 
 
 @pytest.mark.parametrize(("late", "reason"), [(0.11, "not ended"), (0.09, "straddles")])
-def test_training_goes_on_where_the_last_fifth_makes_a_tenth_of_the_change(
-    late: float, reason: str
-) -> None:
+def test_training_goes_on_where_the_last_fifth_makes_a_tenth_of_the_change(late, reason):
     for start in (1.0, -1.0):
         straight = 0.5 + late / 2 * (start - 0.5) * np.arange(9.0, -1.0, -1.0)
         course = Series(steps=tuple(range(11)), values=[start, *straight])
@@ -727,7 +699,7 @@ def test_training_goes_on_where_the_last_fifth_makes_a_tenth_of_the_change(
         assert (answer.outcome, answer.reasons[0].kind) == (UNDECIDED, reason)
 
 
-def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
+def test_noise_at_the_end_is_no_training_that_had_not_ended():
     def level(seed: int) -> Measurements:
         values = 0.8 + 0.02 * np.random.default_rng(seed).normal(size=40)
         return Measurements(series={"distance": Series(steps=tuple(range(40)), values=values)})
@@ -747,7 +719,7 @@ def test_noise_at_the_end_is_no_training_that_had_not_ended() -> None:
         ({"headline": [ours(measurement="course_by_size")]}, True),
     ],
 )  # fmt: skip
-def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves: bool) -> None:
+def test_training_goes_on_only_at_coordinates_that_are_read(changes, moves):
     """At size 1 it rests at either end of the bound, at size 2 it still moves."""
 
     def course(end: float) -> Measurements:
@@ -768,9 +740,7 @@ def test_training_goes_on_only_at_coordinates_that_are_read(changes: Any, moves:
         ([ours()], frozenset({"descent"}), False),
     ],
 )
-def test_arms_that_are_compared_with_settings_unstated_take_a_step(
-    headline: Any, unstated: frozenset[str], told_of: bool
-) -> None:
+def test_arms_that_are_compared_with_settings_unstated_take_a_step(headline, unstated, told_of):
     audit = one_claim(headline=headline, nulls=[], no_control="A toy.")
     answer = ask(audit, {"low": [NO] * 15}, history=History(unstated=unstated))
     assert answer.outcome is SUPPORTED
@@ -887,7 +857,7 @@ LEVELS = [(0.06, YES)] * 3 + [(YES, 0.06)] * 3 + [(YES, YES)] * 9
          ("rule", {"changed": True})),
     ],
 )  # fmt: skip
-def test_each_reason_is_one_step_down(changes: Any, runs: Any, more: Any, reason: Any) -> None:
+def test_each_reason_is_one_step_down(changes, runs, more, reason):
     runs = {"low": [NO] * 15, **runs}
     if "by_size" in str(changes) and "built" not in runs:
         runs["built"] = [(0.001, 0.001)] * 5
@@ -897,7 +867,7 @@ def test_each_reason_is_one_step_down(changes: Any, runs: Any, more: Any, reason
     assert answer.level is (Level.HIGH if reason is None else Level.MODERATE)
 
 
-def test_reasons_add_up_and_change_no_outcome() -> None:
+def test_reasons_add_up_and_change_no_outcome():
     levels = []
     changes: dict[str, Any] = {}
     for more in ({}, {"nulls": [], "no_control": "A toy."}, {"wording": "recalled"},
@@ -909,6 +879,6 @@ def test_reasons_add_up_and_change_no_outcome() -> None:
     assert levels == [(SUPPORTED, level) for level in steps]
 
 
-def test_smoke_judges_nothing() -> None:
+def test_smoke_judges_nothing():
     answer = ask(one_claim(), tier="smoke")
     assert (answer.outcome, stated(answer.reasons)) == (NOT_TESTED, [("smoke", {})])

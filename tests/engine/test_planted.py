@@ -1,10 +1,9 @@
 """The planted worlds: labelled evenly, fitting their audits, and held against the truth."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from benchmarks.planted import WORLDS, World
+from benchmarks.planted import WORLDS
 from benchmarks.planted.__main__ import report
 from benchmarks.planted.judging import REFUSED, Judged, Row, judge_world
 from benchmarks.planted.pages import calibration, readme
@@ -30,7 +29,7 @@ def test_names_are_unique_and_neither_truth_prevails():
 
 
 @pytest.mark.parametrize("world", FIRST_OF_EACH_KIND, ids=lambda world: world.kind)
-def test_a_world_of_each_kind_fits_its_audit(world: World, tmp_path: Path):
+def test_a_world_of_each_kind_fits_its_audit(world, tmp_path):
     judged = judge_world(world, 1, tmp_path)
     assert judged.rows[0].outcome != REFUSED
 

@@ -1,7 +1,5 @@
 """What holds of every answer, whatever the runs: on drawn bundles, and on drawn answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings
@@ -25,12 +23,7 @@ from miniatures import aligns, claim
 from reproaudit.formats.verdict import DECIDED, Answer, Outcome
 from reproaudit.judge.outcomes import outcome_of
 
-ORDER = (
-    Outcome.NOT_SUPPORTED,
-    Outcome.UNDECIDED,
-    Outcome.PARTLY_SUPPORTED,
-    Outcome.SUPPORTED,
-)
+ORDER = (Outcome.NOT_SUPPORTED, Outcome.UNDECIDED, Outcome.PARTLY_SUPPORTED, Outcome.SUPPORTED)
 RISING = ((Answer.NO,), (Answer.NEAR, Answer.OPEN), (Answer.YES,))
 SILENT = tuple(set(Answer) - {Answer.YES, Answer.NO})
 
@@ -59,9 +52,7 @@ def apart(rows: list[Any], by: float) -> list[Any]:
 
 
 @given(ANSWERS, CREDIBLE, st.booleans(), st.data())
-def test_a_reading_that_rises_moves_no_outcome_down(
-    stated: list[Answer], credible: set[Answer], lacks: bool, data: Any
-) -> None:
+def test_a_reading_that_rises_moves_no_outcome_down(stated, credible, lacks, data):
     place = data.draw(st.integers(0, len(stated) - 1))
     step = data.draw(st.integers(0, 1))
     outcomes = []
@@ -72,9 +63,7 @@ def test_a_reading_that_rises_moves_no_outcome_down(
 
 
 @given(ANSWERS, CREDIBLE, st.booleans(), st.data())
-def test_which_stated_reading_stands_first_changes_no_outcome(
-    stated: list[Answer], credible: set[Answer], lacks: bool, data: Any
-) -> None:
+def test_which_stated_reading_stands_first_changes_no_outcome(stated, credible, lacks, data):
     """Alternatives belong to the own reading; where none says yes or no, any may be that."""
     other = data.draw(st.permutations(stated))
     own = data.draw(st.sampled_from(stated))
@@ -86,9 +75,7 @@ def test_which_stated_reading_stands_first_changes_no_outcome(
 
 
 @given(ANSWERS, CREDIBLE, CREDIBLE, st.booleans())
-def test_alternatives_turn_no_answer_round(
-    stated: list[Answer], few: set[Answer], more: set[Answer], lacks: bool
-) -> None:
+def test_alternatives_turn_no_answer_round(stated, few, more, lacks):
     """What ran beside the stated readings can make an answer depend or leave it open, no more."""
     before, after = (
         outcome_of(stated, stated[0], others, lacks_support=lacks) for others in (few, few | more)
@@ -108,9 +95,7 @@ def test_alternatives_turn_no_answer_round(
     st.sampled_from([NO, "diverged"]),
     st.booleans(),
 )
-def test_one_yes_more_moves_no_answer_down(
-    own: list[Any], other: str, passed: int, fails: Any, guessed: bool
-) -> None:
+def test_one_yes_more_moves_no_answer_down(own, other, passed, fails, guessed):
     """Of runs that are enough; before, there is no answer that could move."""
     audit = one_claim(steps=read_as(20), pause=guess(1.0) if guessed else None)
     runs = {"stays": [YES] * passed + [fails] * (5 - passed), "steps=20": ROWS[other]}
@@ -120,7 +105,7 @@ def test_one_yes_more_moves_no_answer_down(
 
 @SMALL
 @given(RUNS.filter(lambda runs: len(runs) >= 5), RUNS.filter(lambda runs: len(runs) >= 5))
-def test_one_yes_more_moves_no_comparison_of_groups_down(own: list[Any], other: list[Any]) -> None:
+def test_one_yes_more_moves_no_comparison_of_groups_down(own, other):
     """Of numbers that differ: where many are equal, the exact ranks are coarse, and it may."""
     own = apart(own, 1e-6)
     other = apart(other, 1e-7)
@@ -132,9 +117,7 @@ def test_one_yes_more_moves_no_comparison_of_groups_down(own: list[Any], other: 
 
 @SMALL
 @given(RUNS, RUNS, st.sampled_from([0.1, 0.2, 0.6]), st.floats(1, 4), st.booleans())
-def test_a_looser_bound_moves_no_answer_down(
-    own: list[Any], other: list[Any], at: float, by: float, mine: bool
-) -> None:
+def test_a_looser_bound_moves_no_answer_down(own, other, at, by, mine):
     """The controls say the same: they end far from any of these bounds, which the start misses."""
     runs = {"own": own, "steps=20": other, "stays": [9.0] * 5, "built": [0.001] * 5}
     bounds = (ours(bound_at) if mine else aligns(bound_at) for bound_at in (at, min(at * by, 0.99)))
@@ -145,9 +128,7 @@ def test_a_looser_bound_moves_no_answer_down(
 
 @SMALL
 @given(RUNS, RUNS, st.integers(0, 5), st.integers(0, 5), st.sampled_from([0.001, 0.05, 0.3]))
-def test_own_value_and_reading_may_change_places(
-    own: list[Any], other: list[Any], passed: int, passed_there: int, support: float
-) -> None:
+def test_own_value_and_reading_may_change_places(own, other, passed, passed_there, support):
     runs = {
         "own": own,
         "steps=20": other,
@@ -171,9 +152,7 @@ MORE: list[dict[str, Any]] = [{}, {"share": 0.9}, {"exact": True}, {"support": [
 
 @SMALL
 @given(RUNS, RUNS, st.sampled_from(HEADLINES), st.sampled_from(MORE), st.booleans())
-def test_every_bundle_has_an_answer(
-    own: list[Any], other: list[Any], headline: Any, more: Any, graded: bool
-) -> None:
+def test_every_bundle_has_an_answer(own, other, headline, more, graded):
     """No runs, of whatever status, stop the judging; and what is decided has a certainty."""
     grade = {"axis": "size", "symbol": "n", "easiest_first": [1, 2], "primary": [1, 2]}
     audit = one_claim(
@@ -192,7 +171,7 @@ def test_every_bundle_has_an_answer(
 
 @SMALL
 @given(RUNS)
-def test_a_question_of_ours_changes_no_other_answer(own: list[Any]) -> None:
+def test_a_question_of_ours_changes_no_other_answer(own):
     audit = one_claim()
     question = claim("mini", "two", headline=[aligns(0.001)], ours=True)
     asked = make_audit(claims=[{**question, "main": True}]).claims[0]

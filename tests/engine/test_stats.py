@@ -1,7 +1,5 @@
 """The statistics: against SciPy where it has them, else against numbers worked out by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import tracemalloc
@@ -14,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproaudit.stats.binomial import Decision, decide_count, fewer_yes, share_interval
-from reproaudit.stats.courses import ends_at_best, is_best_so_far
 from reproaudit.stats.growth import (
     MOST_LIKELY,
     RESOLVED,
@@ -57,7 +54,7 @@ Count = tuple[int, int]
 
 
 @given(COUNTS, st.sampled_from([0.5, 0.6, 0.9]))
-def test_a_count_decides_as_the_binomial_test(count: Count, share: float) -> None:
+def test_a_count_decides_as_the_binomial_test(count, share):
     more = scipy.stats.binom.sf(count[0] - 1, count[1], share)
     less = scipy.stats.binom.cdf(*count, share)
     assert decide_count(*count, share) is (
@@ -66,7 +63,7 @@ def test_a_count_decides_as_the_binomial_test(count: Count, share: float) -> Non
 
 
 @given(COUNTS, st.sampled_from([0.9, 0.5]))
-def test_the_interval_of_a_share_is_exact(count: Count, confidence: float) -> None:
+def test_the_interval_of_a_share_is_exact(count, confidence):
     yes, runs = count
     low = scipy.stats.beta.ppf((1 - confidence) / 2, yes, runs - yes + 1) if yes else 0.0
     high = scipy.stats.beta.ppf((1 + confidence) / 2, yes + 1, runs - yes) if yes < runs else 1.0
@@ -75,34 +72,34 @@ def test_the_interval_of_a_share_is_exact(count: Count, confidence: float) -> No
 
 
 @given(COUNTS, COUNTS)
-def test_fewer_yes_is_fishers_exact_test(few: Count, many: Count) -> None:
+def test_fewer_yes_is_fishers_exact_test(few, many):
     table = [[yes, runs - yes] for yes, runs in (few, many)]
     expected = scipy.stats.fisher_exact(table, alternative="less").pvalue
     assert fewer_yes(*few, *many) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("refuses", [decide_count, share_interval])
-def test_what_is_no_share_of_the_runs_is_refused(refuses: Any) -> None:
+def test_what_is_no_share_of_the_runs_is_refused(refuses):
     for count in ((-1, 3), (4, 3)):
         with pytest.raises(ValueError, match="no share"):
             refuses(*count)
 
 
-def test_quantiles_are_students() -> None:
+def test_quantiles_are_students():
     for freedom in range(1, 13):
         for p in (0.5, 0.6, 0.95, 0.999):
             assert quantile_t(p, freedom) == pytest.approx(scipy.stats.t.ppf(p, freedom), abs=1e-10)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=2, max_size=9))
-def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
+def test_the_interval_of_a_mean_is_students(values):
     for log, x, natural in ((False, np.array(values), np.asarray), (True, np.log(values), np.exp)):
         half = scipy.stats.t.ppf(0.95, len(x) - 1) * x.std(ddof=1) / math.sqrt(len(x))
         expected = natural(x.mean() + np.array([0.0, -half, half]))
         assert mean_interval(values, log) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_a_mean_needs_two_runs_and_a_logarithm_positive_numbers() -> None:
+def test_a_mean_needs_two_runs_and_a_logarithm_positive_numbers():
     with pytest.raises(ValueError, match="at least two runs"):
         mean_interval([1.0])
     with pytest.raises(ValueError, match="logarithm of 0 does"):
@@ -110,7 +107,7 @@ def test_a_mean_needs_two_runs_and_a_logarithm_positive_numbers() -> None:
     assert mean_interval([-1.0, 1.0])[0] == 0
 
 
-def test_an_interval_decides_with_its_ends() -> None:
+def test_an_interval_decides_with_its_ends():
     by = {MET: [(1, 2), (1.2, 1.8)], MISSED: [(0, 0.9), (2.1, 3)]}
     by[OPEN] = [(0.9, 2), (1, 2.1), (0, 1), (2, 3)]
     for decision, intervals in by.items():
@@ -126,7 +123,7 @@ def test_an_interval_decides_with_its_ends() -> None:
         ((9, 10, -30, 10, 11), 1, (9, 10, 10, 11)),
     ],
 )
-def test_what_lies_farthest_from_the_median_is_left_out(values: Any, count: int, kept: Any) -> None:
+def test_what_lies_farthest_from_the_median_is_left_out(values, count, kept):
     assert without_farthest(values, count) == [*kept]
 
 
@@ -136,9 +133,7 @@ GROUP = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=5)
 
 
 @given(GROUP, GROUP)
-def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
-    low: list[float], high: list[float]
-) -> None:
+def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(low, high):
     ranks = scipy.stats.rankdata([*low, *high])
     sums = [sum(combination) for combination in itertools.combinations(ranks, len(low))]
     expected = np.mean(np.array(sums) <= ranks[: len(low)].sum() + 1e-9)
@@ -146,7 +141,7 @@ def test_the_rank_sum_counts_every_way_to_deal_the_numbers_out(
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (15, 8), (50, 50), (50, 51), (200, 30)])
-def test_the_rank_sum_is_that_of_scipy(sizes: tuple[int, int]) -> None:
+def test_the_rank_sum_is_that_of_scipy(sizes):
     rng = np.random.default_rng(0)
     for shift in (-0.5, 0.0, 0.5):
         low, high = rng.normal(shift, size=sizes[0]), rng.normal(size=sizes[1])
@@ -155,7 +150,7 @@ def test_the_rank_sum_is_that_of_scipy(sizes: tuple[int, int]) -> None:
         assert rank_sum(low, high) == pytest.approx(expected, abs=1e-9)
 
 
-def test_groups_of_equal_numbers_decide_nothing() -> None:
+def test_groups_of_equal_numbers_decide_nothing():
     assert decide_ranks([1.0] * 9, [1.0] * 9) is decide_ranks([1.0] * 60, [1.0] * 60) is OPEN
     assert decide_ranks([-math.inf] * 5, [0.0] * 5) is MET
     assert decide_ranks([math.inf] * 5, [0.0] * 5) is MISSED
@@ -166,7 +161,7 @@ def test_groups_of_equal_numbers_decide_nothing() -> None:
 
 
 @pytest.mark.parametrize(("courses", "steps"), [(3, 5), (2381, 250), (2381, 750), (1, 300_000)])
-def test_products_of_some_courses_at_a_time_are_those_of_all(courses: int, steps: int) -> None:
+def test_products_of_some_courses_at_a_time_are_those_of_all(courses, steps):
     random = np.random.default_rng(0)
     shapes = random.normal(size=(courses, steps))
     values = random.normal(size=steps)
@@ -176,13 +171,13 @@ def test_products_of_some_courses_at_a_time_are_those_of_all(courses: int, steps
 T100 = np.arange(101.0)
 
 
-def test_running_medians_are_of_three_or_five_and_of_what_there_is() -> None:
+def test_running_medians_are_of_three_or_five_and_of_what_there_is():
     assert smoothed(np.array([1.0, 9.0])).tolist() == [1, 9]
     assert smoothed(np.array([1.0, 9.0, 2.0, 7.0])).tolist() == [1, 2, 7, 7]
     assert smoothed(np.array([1.0, 9.0, 2.0, 7.0, 3.0])).tolist() == [1, 2, 3, 3, 3]
 
 
-def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
+def test_the_final_value_is_the_mean_over_the_last_tenth_of_training():
     assert [final_value(range(n), np.arange(float(n))) for n in (21, 11, 5)] == [19, 9.5, 4]
     assert final_value((0, 1, 2, 50, 100), np.arange(5.0)) == 4
     assert final_value(range(100, 121), np.arange(21.0)) == 19
@@ -203,7 +198,7 @@ def test_the_final_value_is_the_mean_over_the_last_tenth_of_training() -> None:
         ((0,) * 18 + (0, 2), 175 + 10),
     ],
 )
-def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | None) -> None:
+def test_the_onset_is_the_last_crossing_of_a_level(values, onset):
     steps = tuple(range(0, 10 * len(values), 10))
     found = crossing(steps, np.array(values, float), 1.0)
     assert (None if found is None else found.step) == onset
@@ -217,7 +212,7 @@ def test_the_onset_is_the_last_crossing_of_a_level(values: Any, onset: float | N
      (T100 / 100 - 5, False), (np.minimum(T100 / 70, 1) + 0.1 * T100 / 70 - 5, True),
      (1 - np.exp(-T100 / 20), True), (T100**2, False), (np.minimum(T100, 75) + T100 / 5, True)],
 )  # fmt: skip
-def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
+def test_a_change_has_ended_or_goes_on(course, ended):
     for seen in (slice(None), slice(None, None, 10), [0, 1, 2, 5, 10, 20, 40, 70, 95, 100]):
         for first in (0, 900):
             steps = first + T100[seen].astype(int)
@@ -225,7 +220,7 @@ def test_a_change_has_ended_or_goes_on(course: Any, ended: bool) -> None:
 
 
 @pytest.mark.parametrize(("until", "most"), [(82, 0.3), (88, 0.1), (94, 0.03), (96, 0.0)])
-def test_a_change_that_comes_late_has_ended_where_it_surely_rests(until: int, most: float) -> None:
+def test_a_change_that_comes_late_has_ended_where_it_surely_rests(until, most):
     """A ramp from step 70 on, which rests in the last tenth, or the last twentieth, or not."""
     course = np.clip((T100 - 70) / (until - 70), 0, 1)
     random = np.random.default_rng(0).normal(size=101)
@@ -235,7 +230,7 @@ def test_a_change_that_comes_late_has_ended_where_it_surely_rests(until: int, mo
     assert has_ended(steps, -course) is has_ended(steps, course) is (most > 0)
 
 
-def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
+def test_the_line_at_the_end_begins_with_the_observation_before():
     for steps, course, ended in (
         ((0, 79, 100), (0.0, 1.0, 1.0), True),
         ((0, 79, 100), (0.0, 0.9, 1.0), True),  # a tenth of the change, as it goes
@@ -269,27 +264,25 @@ def test_the_line_at_the_end_begins_with_the_observation_before() -> None:
         ((0.5,) * 5 + (1,) * 5, (50, 40, 50), True),
     ],
 )
-def test_a_level_is_passed_where_the_course_stays_beyond(
-    values: Any, passage: Any, reached: bool
-) -> None:
+def test_a_level_is_passed_where_the_course_stays_beyond(values, passage, reached):
     steps = tuple(range(0, 10 * len(values), 10))
     assert first_passage(steps, np.array(values, float), 1.0) == (passage, reached)
 
 
-def test_the_late_mean_is_that_of_the_last_tenth_of_the_observations() -> None:
+def test_the_late_mean_is_that_of_the_last_tenth_of_the_observations():
     for count, mean in ((40, 37.5), (20, 18.5), (19, 18), (9, 8), (1, 0)):
         assert late_mean(np.arange(float(count))) == mean
     assert late_mean(np.stack([np.arange(20.0), np.ones(20)], axis=1)).tolist() == [18.5, 1]
 
 
-def test_noise_is_the_distance_from_the_line_between_neighbours() -> None:
+def test_noise_is_the_distance_from_the_line_between_neighbours():
     """At step 1 of 0 to 4 a fourth of the way; one observation lies 5 above."""
     expected = 5 / math.sqrt(1 + 1 / 16 + 9 / 16) / 0.6745
     assert noise((0, 1, 4), np.array([0.0, 5.0, 0.0])) == pytest.approx(expected)
     assert noise((0, 3, 4), np.array([2.0, -3.0, 2.0])) == pytest.approx(expected)
 
 
-def test_noise_is_what_neighbours_do_not_share() -> None:
+def test_noise_is_what_neighbours_do_not_share():
     assert noise((0, 1), np.array([0.0, 5.0])) == 0
     assert noise((0, 1, 5, 7), 3.0 * np.array([0, 1, 5, 7])) == pytest.approx(0)
     steps = np.sort(np.random.default_rng(0).choice(10**6, 4001, replace=False))
@@ -298,7 +291,7 @@ def test_noise_is_what_neighbours_do_not_share() -> None:
         assert noise(steps.tolist(), found) == pytest.approx(size, rel=0.05)
 
 
-def test_how_far_a_series_has_moved() -> None:
+def test_how_far_a_series_has_moved():
     assert excursions(np.array([0.0, 1, 2, 1, 0, -1, -1])).tolist() == [0, 1, 1, 1, 1, 2, 2]
     assert excursions(np.array([0.0, 0, 0, 9, 0, 0, 0])).tolist() == [0] * 7
 
@@ -333,7 +326,7 @@ LOG, POWER = Law(0.0, 0.1), Law(0.52, 0.1)
         (POWER, np.log(T), {"logarithm"}),
     ],
 )
-def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, families: Any) -> None:
+def test_a_family_fits_its_own_courses_to_the_floor(law, course, families):
     found = misfits(tuple((200 * T).round().astype(int)), 3 + 2 * course, law)
     assert found["constant"].size == pytest.approx(2 * course.std())
     shares = {name: misfit.size / found["constant"].size for name, misfit in found.items()}
@@ -341,12 +334,12 @@ def test_a_family_fits_its_own_courses_to_the_floor(law: Law, course: Any, famil
     assert min(shares.values()) >= 0.99 * RESOLVED
 
 
-def test_a_power_has_the_logarithm_for_a_rival_from_some_difference_on() -> None:
+def test_a_power_has_the_logarithm_for_a_rival_from_some_difference_on():
     assert Law(0.1, 0.1).rivals == ("power", "bounded", "logarithm")
     assert Law(0.09, 0.1).rivals == ("power", "bounded")
 
 
-def test_a_misfit_is_the_root_mean_square_of_what_is_left_over() -> None:
+def test_a_misfit_is_the_root_mean_square_of_what_is_left_over():
     for values in (T**2, np.log(T)):
         found = misfits(tuple((200 * T).round().astype(int)), values, Law(1.0, 0.1))
         line = np.polyval(np.polyfit(T, values, 1), T)
@@ -355,7 +348,7 @@ def test_a_misfit_is_the_root_mean_square_of_what_is_left_over() -> None:
     assert found["law"] == found["constant"]
 
 
-def test_a_law_fits_surely_better_by_independent_observations() -> None:
+def test_a_law_fits_surely_better_by_independent_observations():
     alternating = np.resize([1.0, -1.0], 40)
     assert misfit_of(alternating)[:2] == (1.0, 40)
     alike = misfit_of(np.repeat([1.0, -1.0], 20))
@@ -371,7 +364,7 @@ def test_a_law_fits_surely_better_by_independent_observations() -> None:
     assert Misfit(1.0, 2.0).surely_below(Misfit(21.0, 2.0))
 
 
-def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio() -> None:
+def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio():
     """A fourth of the observations count: n/4 · log(1 + beyond/noise²) > 5.99."""
     apart = 4 * 5.99 / math.log(4)  # of a mean square of 1, of which noise is a fourth
     assert not Misfit(1.0, 1.0, 0.5, 0.99 * apart).systematic
@@ -391,7 +384,7 @@ def test_a_law_leaves_over_more_than_noise_by_a_likelihood_ratio() -> None:
 
 
 @pytest.mark.parametrize("count", [6, 41, 200])
-def test_noise_is_read_of_two_distances_of_each_observation(count: int) -> None:
+def test_noise_is_read_of_two_distances_of_each_observation(count):
     values = np.cumsum(np.random.default_rng(count).normal(size=count))
     squares = []
     for k in (1, 2):
@@ -417,7 +410,7 @@ _QUANTILE = scipy.stats.norm.ppf(7 / 8)
 _LEAST_OF_NORMAL = 1 - 2 * _QUANTILE * scipy.stats.norm.pdf(_QUANTILE) / 0.75
 
 
-def test_what_neighbours_do_not_share_is_noise() -> None:
+def test_what_neighbours_do_not_share_is_noise():
     rng = np.random.default_rng(0)
     for r in (0.0, 0.5, 0.8):
         noise = rng.normal(size=20000)
@@ -429,7 +422,7 @@ def test_what_neighbours_do_not_share_is_noise() -> None:
 
 
 @pytest.mark.parametrize("count", [100, 400])
-def test_a_misfit_beyond_noise_is_systematic(count: int) -> None:
+def test_a_misfit_beyond_noise_is_systematic(count):
     noise = 0.1 * np.random.default_rng(0).normal(size=count)
     swings = np.sin(np.arange(count) * 10 / count)
     by_noise = misfit_of(noise)
@@ -449,7 +442,7 @@ def test_a_misfit_beyond_noise_is_systematic(count: int) -> None:
      (lambda t: 9 - np.log(t), 9 - math.log(2), True, 1e-12),
      (lambda t: 1 + 4 * np.exp(-7 * t), 1 + 4 * math.exp(-14), False, 1e-6)],
 )  # fmt: skip
-def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool, near: float) -> None:
+def test_a_decay_is_found_among_decays(course, later, power, near):
     t = np.linspace(0.5, 1, 30)
     steps = 1000 * t
     found = best_decay(steps, course(t), lambda all_: all_.later > -np.inf)
@@ -462,7 +455,7 @@ def test_a_decay_is_found_among_decays(course: Any, later: float, power: bool, n
 
 
 @pytest.mark.parametrize("power", [False, True])
-def test_a_decay_is_fitted_by_least_relative_squares(power: bool) -> None:
+def test_a_decay_is_fitted_by_least_relative_squares(power):
     t = np.linspace(0.4, 1, 40)
     values = (0.3 + t**-0.7) * np.exp(0.1 * np.random.default_rng(0).normal(size=40))
     of_powers = [(t**-p, 2**-p) for p in np.arange(0.01, 2.0, 0.01)]
@@ -488,14 +481,14 @@ def test_a_decay_is_fitted_by_least_relative_squares(power: bool) -> None:
         (lambda t: 2 + 1e9 * np.exp(-119 * t), False),
     ],
 )
-def test_decays_have_exponents_to_2_and_rates_from_a_half_to_120(course: Any, power: bool) -> None:
+def test_decays_have_exponents_to_2_and_rates_from_a_half_to_120(course, power):
     t = np.linspace(0.5, 1, 60)
     found = best_decay(t, course(t), lambda all_: np.isfinite(all_.exponents) == power)
     assert found is not None
     assert found.misfit.size <= 3e-5
 
 
-def test_decays_know_their_limits_and_where_they_go() -> None:
+def test_decays_know_their_limits_and_where_they_go():
     """A power in [0.5, 1] is c + b·t^-p, of which both are known by its ends."""
     t = np.linspace(0.5, 1, 30)
     seen: list[Decays] = []
@@ -525,7 +518,7 @@ def test_decays_know_their_limits_and_where_they_go() -> None:
     assert seen[0].limits[:60] == pytest.approx(np.full(60, seen[0].now[0]))
 
 
-def test_logarithms_bend_beyond_noise_or_not() -> None:
+def test_logarithms_bend_beyond_noise_or_not():
     sizes = 2.0 ** np.arange(3, 9)
     noise = np.exp(0.05 * np.random.default_rng(0).normal(size=6))
     assert surely_bends(sizes, 1 + 8 / sizes)
@@ -558,7 +551,7 @@ def _left_over_by(exponent: float, sizes: Any, values: Any) -> float:
     return float(((values - fitted) ** 2).sum())
 
 
-def test_a_power_competes_with_rises_and_lone_sizes() -> None:
+def test_a_power_competes_with_rises_and_lone_sizes():
     sizes = 2.0 ** np.arange(6, 13)
     noise = np.exp(0.02 * np.random.default_rng(0).normal(size=7))
 
@@ -582,7 +575,7 @@ def test_a_power_competes_with_rises_and_lone_sizes() -> None:
 
 
 @pytest.mark.parametrize("count", [4, 6])
-def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count: int) -> None:
+def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count):
     """Of four sizes no rise competes, so that a parabola and a lone size are all rivals."""
     sizes = 2.0 ** np.arange(count)[::-1]
     x = np.log(sizes)
@@ -609,9 +602,7 @@ def test_logarithms_bend_and_depart_by_tests_at_1_per_cent(count: int) -> None:
     ("count", "seed", "lone"),
     [(5, 1, 2), (6, 0, 1), (8, 0, 6), (8, 2, 3), (8, 1, None), (8, 2, None), (7, 1, None)],
 )
-def test_a_lone_size_and_a_rise_are_told_at_1_per_cent(
-    count: int, seed: int, lone: int | None
-) -> None:
+def test_a_lone_size_and_a_rise_are_told_at_1_per_cent(count, seed, lone):
     """A lone size may be any of so many; a rise has two parameters more than a line: F tests."""
     sizes = 2.0 ** np.arange(count)
     line = np.stack([np.ones(count), np.log(sizes)], axis=1)
@@ -661,7 +652,7 @@ SIZES = 2.0 ** np.arange(3, 9)
         (1 + 1e4 * SIZES**-6.05, None),
     ],
 )
-def test_a_power_above_a_constant_is_found_to_the_last_digits(values: Any, exponent: Any) -> None:
+def test_a_power_above_a_constant_is_found_to_the_last_digits(values, exponent):
     for order in (slice(None), slice(None, None, -1)):
         fit = offset_power_fit(SIZES[order], values[order])
         assert (None if fit is None else fit.exponent) == pytest.approx(exponent, abs=1e-8)
@@ -671,7 +662,7 @@ def test_a_power_above_a_constant_is_found_to_the_last_digits(values: Any, expon
             assert fit.most - fit.least <= 0.0101
 
 
-def test_a_curve_that_is_not_above_0_leaves_over_no_logarithm() -> None:
+def test_a_curve_that_is_not_above_0_leaves_over_no_logarithm():
     fit = offset_power_fit(SIZES, np.array([0.01, 0.01, 0.01, 3.0, 3.1, 3.2]))
     assert fit is not None
     assert np.isnan(fit.left_over).any()
@@ -679,7 +670,7 @@ def test_a_curve_that_is_not_above_0_leaves_over_no_logarithm() -> None:
     assert PowerFit(1.0, 1.0, 1.0, np.log([2.0, 0.5])).apart == pytest.approx([1, 1])
 
 
-def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step() -> None:
+def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step():
     order = np.array([3, 0, 5, 1, 4, 2])
     x = np.log(SIZES)
     bent = x**2
@@ -702,7 +693,7 @@ def test_a_trend_is_that_of_all_sizes_but_one_and_beside_a_step() -> None:
     assert slopes_beside_a_step(SIZES, np.ones(6)) == []
 
 
-def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> None:
+def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning():
     t = np.linspace(0.5, 1, 30)
     for course in (10.0 ** (-600 * (t - 0.5)), 10.0 ** (-300 * t), np.full(30, 1e-300)):
         found = best_decay(1000 * t, course, lambda all_: np.isinf(all_.exponents))
@@ -713,7 +704,7 @@ def test_a_decay_over_many_orders_of_magnitude_is_fitted_without_a_warning() -> 
 # --- how a course was measured ------------------------------------------------------------------
 
 
-def test_a_touch_of_noise_is_no_passage() -> None:
+def test_a_touch_of_noise_is_no_passage():
     """A course that rests at 0.5 touches 0.6 for three observations, and passes it at step 150."""
     steps = tuple(range(200))
     values = np.where(np.arange(200) < 150, 0.5, 0.9)
@@ -722,7 +713,7 @@ def test_a_touch_of_noise_is_no_passage() -> None:
     assert (passage.before, passage.after, reached) == (149.0, 150.0, True)
 
 
-def test_a_course_that_falls_back_late_has_passed() -> None:
+def test_a_course_that_falls_back_late_has_passed():
     values = np.where(np.arange(200) < 50, 0.5, 0.9)
     values[170:] = 0.4
     assert first_passage(tuple(range(200)), values, 0.6)[0].after == 50.0
@@ -758,28 +749,11 @@ FALLING = 2.0 * 0.9 ** np.arange(40)
         (0.1, [2.0, 2.0, 1.0, *[1.5] * 9], Start.ALIKE),
     ],
 )
-def test_how_the_first_observation_lies_to_all_others(
-    first: float, rest: Any, expected: Start
-) -> None:
+def test_how_the_first_observation_lies_to_all_others(first, rest, expected):
     assert start_of(np.array([first, *rest])) is expected
 
 
-def test_a_best_so_far_rests_and_leaves_its_plateaus_by_steps_of_all_sizes() -> None:
-    noisy = FALLING + 0.2 * np.sin(7.0 * np.arange(40.0))
-    assert is_best_so_far(np.minimum.accumulate(noisy))
-    assert is_best_so_far(-np.minimum.accumulate(noisy))
-    for other in (noisy, FALLING, FALLING.round(1), np.full(40, 1.0), FALLING[:9]):
-        assert not is_best_so_far(other)
-
-
-def test_a_log_ends_at_its_best_by_the_way_that_it_went() -> None:
-    dips = np.array([5.0, 4.0, 4.5, 3.0, 3.5, 2.0, 2.5, 1.5, 2.0, 1.0])
-    assert ends_at_best(dips)
-    assert ends_at_best(-dips)
-    assert not ends_at_best(np.append(dips, 1.2))
-
-
-def test_laws_of_unlike_lengths_are_not_all_kept() -> None:
+def test_laws_of_unlike_lengths_are_not_all_kept():
     def kept(lengths: range) -> int:
         tracemalloc.start()
         for length in lengths:

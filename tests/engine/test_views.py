@@ -1,9 +1,5 @@
 """Other ways to read what was logged: a look-alike and its fair twin for each of them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -18,6 +14,7 @@ from test_alike import (
     best,
     changed,
     falls,
+    noisy,
     rises,
     runs,
     swings,
@@ -68,15 +65,13 @@ def holds(answer: ClaimAnswer, why: Void) -> bool:
     ],
 )
 @pytest.mark.parametrize("paired", [True, False])
-def test_a_contrast_that_was_there_before_training_was_not_learned(
-    how: Callable[[NDArray[np.float64]], NDArray[np.float64]], fair: bool, paired: bool
-) -> None:
+def test_a_contrast_that_was_there_before_training_was_not_learned(how, fair, paired):
     arms = {"own": runs(falls(0.2)), "other": changed(runs(falls(0.2), every=400), how)}
     audit = audit_of(BELOW if paired else {**BELOW, "paired": False})
     assert holds(answered(audit, arms), Void.FROM_THE_START) is fair
 
 
-def test_seeds_that_begin_apart_make_no_contrast_from_the_start() -> None:
+def test_seeds_that_begin_apart_make_no_contrast_from_the_start():
     arms = {"own": runs(falls(0.2)), "other": runs(falls(0.215), every=400)}
     assert Void.FROM_THE_START not in voids(answered(audit_of(BELOW), arms))
 
@@ -86,20 +81,20 @@ def test_seeds_that_begin_apart_make_no_contrast_from_the_start() -> None:
 
 @pytest.mark.parametrize("over", [5, 11, 25])
 @pytest.mark.parametrize("fair", [False, True])
-def test_a_passage_that_an_average_delays_is_no_later(over: int, fair: bool) -> None:
+def test_a_passage_that_an_average_delays_is_no_later(over, fair):
     own = runs(rises(5_000, noise=0.02))
     other = averaged(runs(rises(12_000 if fair else 5_000, noise=0.02), every=201), over)
     assert holds(answered(audit_of(SOONER), {"own": own, "other": other}), Void.STATISTIC) is fair
 
 
-def test_two_averages_are_one_statistic() -> None:
+def test_two_averages_are_one_statistic():
     own = averaged(runs(rises(5_000, noise=0.02)), 11)
     other = averaged(runs(rises(6_500, noise=0.02)), 11)
     assert holds(answered(audit_of(SOONER), {"own": own, "other": other}), Void.STATISTIC)
 
 
 @pytest.mark.parametrize("fair", [False, True])
-def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair: bool) -> None:
+def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair):
     own = runs(falls(0.05, pace=9_000, noise=0.01))
     rest = falls(0.6, noise=0.01) if fair else falls(0.05, pace=9_000, noise=0.01)
     answer = answered(audit_of(BELOW), {"own": own, "other": averaged(runs(rest, every=201), 25)})
@@ -107,7 +102,7 @@ def test_an_average_of_a_loss_that_still_falls_ends_too_high(fair: bool) -> None
 
 
 @pytest.mark.parametrize(("to", "fair"), [(0.2, False), (0.5, True)])
-def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bool) -> None:
+def test_a_best_so_far_is_held_against_the_best_of_the_other(to, fair):
     own = best(runs(falls(0.2, noise=0.05)))
     answer = answered(
         audit_of(BELOW), {"own": own, "other": runs(falls(to, noise=0.05), every=201)}
@@ -116,16 +111,14 @@ def test_a_best_so_far_is_held_against_the_best_of_the_other(to: float, fair: bo
 
 
 @pytest.mark.parametrize(("half", "fair"), [(4_500, False), (9_000, True)])
-def test_a_best_so_far_passes_beside_the_best_of_the_other(half: int, fair: bool) -> None:
+def test_a_best_so_far_passes_beside_the_best_of_the_other(half, fair):
     own = changed(runs(rises(5_000, noise=0.06)), np.maximum.accumulate)
     arms = {"own": own, "other": runs(rises(half, noise=0.06), every=201)}
     assert holds(answered(audit_of(SOONER), arms), Void.STATISTIC) is fair
 
 
 @pytest.mark.parametrize(("to", "fair"), [(0.22, False), (0.12, True)])
-def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(
-    to: float, fair: bool
-) -> None:
+def test_of_a_best_so_far_alone_the_level_is_what_its_records_leave_open(to, fair):
     check = {"kind": "reaches", "value": "x", "at_most": 0.2, **PAPER}
     own = best(runs(falls(to, pace=1_500, noise=0.06)))
     answer = answered(audit_of(check, **NO_CONTROL), {"own": own})
@@ -145,23 +138,18 @@ def since(step: int, series: Runs) -> Runs:
 
 
 @pytest.mark.parametrize(("step", "fair"), [(9_000, False), (2_000, True), (0, True)])
-def test_a_passage_of_a_log_that_begins_late_elsewhere_is_not_compared(
-    step: int, fair: bool
-) -> None:
+def test_a_passage_of_a_log_that_begins_late_elsewhere_is_not_compared(step, fair):
     arms = {"own": runs(rises(5_000)), "other": since(step, runs(rises(9_000)))}
     assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
 
 
 @pytest.mark.parametrize(("ahead", "fair"), [(3_000, False), (0, True)])
-def test_a_passage_after_a_head_start_is_not_compared(ahead: int, fair: bool) -> None:
-    def learns(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        pace = 4_000 if fair else 8_000
-        return 0.95 - 0.85 * np.exp(-(at + ahead) / pace) + 0.01 * random.normal(size=len(at))
+def test_a_passage_after_a_head_start_is_not_compared(ahead, fair):
+    def learns(pace: float, ahead: float = 0) -> Course:
+        return noisy(lambda at: 0.95 - 0.85 * np.exp(-(at + ahead) / pace), 0.01)
 
-    def other(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        return 0.95 - 0.85 * np.exp(-at / 8_000) + 0.01 * random.normal(size=len(at))
-
-    arms = {"own": runs(learns), "other": runs(other, every=201)}
+    own = learns(4_000 if fair else 8_000, ahead)
+    arms = {"own": runs(own), "other": runs(learns(8_000), every=201)}
     assert holds(answered(audit_of(SOONER), arms), Void.STARTS_ELSEWHERE) is fair
 
 
@@ -170,21 +158,12 @@ def test_a_passage_after_a_head_start_is_not_compared(ahead: int, fair: bool) ->
 
 def drifts(by: float) -> Course:
     """A number that goes one way all the time, and passes 0.5 as training ends."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        return np.asarray(0.5 + by * (1 - at / at[-1]) + 0.002 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: 0.5 + by * (1 - at / at[-1]), 0.002)
 
 
 def plateaus(*levels: float) -> Course:
     """A number that rests until 0.7 of training, and in each tenth after it."""
-
-    def course(at: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-        place = np.searchsorted([0.7, 0.8, 0.9], at / at[-1])
-        return np.asarray(np.array(levels)[place] + 0.0005 * random.normal(size=len(at)))
-
-    return course
+    return noisy(lambda at: np.array(levels)[np.searchsorted([0.7, 0.8, 0.9], at / at[-1])], 0.0005)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +178,7 @@ def plateaus(*levels: float) -> Course:
         (plateaus(0.51, 0.495, 0.485, 0.5), True),
     ],
 )
-def test_a_number_that_goes_through_its_margin_has_no_end(course: Course, fair: bool) -> None:
+def test_a_number_that_goes_through_its_margin_has_no_end(course, fair):
     check = {"kind": "equals", "value": "x", "to": 0.5, "within": 0.02, **PAPER}
     answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(course)})
     assert holds(answer, Void.NOT_ENDED) is fair
@@ -226,9 +205,7 @@ STEPS = tuple(range(1_000, 2_001, 25))
         (tuple(range(41)), False, (0.8, 0.9, 1.0, 1.051), True),
     ],
 )
-def test_an_end_moves_through_half_of_its_margin(
-    steps: tuple[int, ...], relative: bool, ends: tuple[float, ...], moves: bool
-) -> None:
+def test_an_end_moves_through_half_of_its_margin(steps, relative, ends, moves):
     """Each tenth has four observations: until 0.7 of training it rests, and in each after it."""
     course = np.array(ends)[np.searchsorted([28, 32, 36], np.arange(41))]
     check = synthetic.check("equals", value="a", to=1, within=0.1, relative=relative, **PAPER)
@@ -236,7 +213,7 @@ def test_an_end_moves_through_half_of_its_margin(
     assert still_moves(check, run, check.conditions(run)) == [moves]
 
 
-def test_a_drift_is_read_until_each_tenth_of_the_log() -> None:
+def test_a_drift_is_read_until_each_tenth_of_the_log():
     """Its last tenth has five observations, that of its first nine tenths four of them before."""
     run = synthetic.run(STEPS, a=[*(0.01 * np.arange(41.0))])
     for within, moves in ((0.069, True), (0.071, False)):
@@ -244,7 +221,7 @@ def test_a_drift_is_read_until_each_tenth_of_the_log() -> None:
         assert still_moves(check, run, check.conditions(run)) == [moves]
 
 
-def test_a_bound_that_is_no_margin_has_no_way_through() -> None:
+def test_a_bound_that_is_no_margin_has_no_way_through():
     """The exponent rests, and the bend grows."""
     sizes = (8, 16, 32, 64)
     bent = np.linspace(0, 0.4, 41)[:, None] * np.array([1, -1, -1, 1])
@@ -256,7 +233,7 @@ def test_a_bound_that_is_no_margin_has_no_way_through() -> None:
     assert still_moves(check, run, check.conditions(run)) == [False, False]
 
 
-def test_an_extreme_has_no_other_end() -> None:
+def test_an_extreme_has_no_other_end():
     least = {"measurement": "x", "step": "least"}
     check = {"kind": "equals", "value": least, "to": 0.5, "within": 0.02, **PAPER}
     answer = answered(audit_of(check, **NO_CONTROL), {"own": runs(drifts(0.2))})
@@ -269,7 +246,7 @@ def test_an_extreme_has_no_other_end() -> None:
 @pytest.mark.parametrize(
     ("to", "every", "fair"), [(0.2, 50, False), (0.2, 400, True), (0.1, 50, True)]
 )
-def test_the_best_of_more_observations_is_no_better(to: float, every: int, fair: bool) -> None:
+def test_the_best_of_more_observations_is_no_better(to, every, fair):
     least = {"measurement": "x", "step": "least"}
     audit = audit_of({**BELOW, "lower": least, "upper": {**least, "arm": "other"}})
     own = runs(falls(to, pace=1_000, noise=0.1), every=every)
@@ -299,12 +276,12 @@ def between(level: float, late: float) -> tuple[Audit, dict[str, Runs]]:
     ("late", "void"),
     [(0.75, Void.REFERENCE_END), (0.93, Void.REFERENCE_END), (0.97, Void.END_APART)],
 )
-def test_a_null_that_blew_up_late_is_no_scale(late: float, void: Void) -> None:
+def test_a_null_that_blew_up_late_is_no_scale(late, void):
     assert not holds(answered(*between(0.5, late)), void)
     assert holds(answered(*between(0.15, late)), void)
 
 
-def test_a_rival_is_read_before_its_last_tenth_and_no_earlier() -> None:
+def test_a_rival_is_read_before_its_last_tenth_and_no_earlier():
     """Until 0.55 of training it lies below where the claim's runs end."""
 
     def early(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -314,7 +291,7 @@ def test_a_rival_is_read_before_its_last_tenth_and_no_earlier() -> None:
     assert holds(answered(audit_of(BELOW), arms), Void.REFERENCE_END)
 
 
-def test_the_rule_that_fired_is_the_reason() -> None:
+def test_the_rule_that_fired_is_the_reason():
     audit, arms = between(0.5, 0.75)
     context = ClaimText(audit, audit.claims[0], answered(audit, arms), "paper")
     assert words(context.answer.reasons[0], context) == (

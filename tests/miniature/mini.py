@@ -1,7 +1,5 @@
 """A paper in miniature that does as its settings say: falls to a level, diverges, or fails."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

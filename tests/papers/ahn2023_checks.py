@@ -1,7 +1,5 @@
 """Random problems and comparisons that the tests of ahn2023 share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The experiments of ahn2023: training in both forms, distances, controls, resumption."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess
@@ -53,7 +51,7 @@ def measure(experiment: str, seed: int, **overrides: Any) -> Measurements:
 
 @pytest.mark.parametrize("pairs", [3, 20])
 @pytest.mark.parametrize("free", [True, False])
-def test_shuffled_labels_give_the_same_loss_in_both_forms(pairs: int, free: bool) -> None:
+def test_shuffled_labels_give_the_same_loss_in_both_forms(pairs, free):
     task = RunTask.of(5, pairs, settings("full", targets="shuffled"))
     rng = np.random.default_rng(0)
     A, B = rng.normal(0, 0.3, (2, 3, 5, 5))
@@ -72,7 +70,7 @@ def test_shuffled_labels_give_the_same_loss_in_both_forms(pairs: int, free: bool
 
 
 @pytest.mark.parametrize(("free", "targets"), [(True, "own"), (False, "own"), (True, "shuffled")])
-def test_training_does_not_depend_on_how_its_steps_are_cut(free: bool, targets: str) -> None:
+def test_training_does_not_depend_on_how_its_steps_are_cut(free, targets):
     chosen = settings("full", b_matrices="free" if free else "zero", targets=targets)
     task = RunTask.of(1, 20, chosen)
     rng = np.random.default_rng(1)
@@ -86,7 +84,7 @@ def test_training_does_not_depend_on_how_its_steps_are_cut(free: bool, targets: 
     assert whole.matrices()[1].any() == free
 
 
-def test_the_learning_rate_is_halved_and_minibatches_are_redrawn_at_their_steps() -> None:
+def test_the_learning_rate_is_halved_and_minibatches_are_redrawn_at_their_steps():
     chosen = settings("full", learning_rate=0.1, halve_every=10, redraw_every=4)
     task, drawn = RunTask.of(0, 20, chosen), []
 
@@ -101,7 +99,7 @@ def test_the_learning_rate_is_halved_and_minibatches_are_redrawn_at_their_steps(
     assert drawn == [0, 1, 2, 3]
 
 
-def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
+def test_the_distance_is_the_least_over_multiples_of_the_identity():
     rng = np.random.default_rng(2)
     M = rng.normal(size=(7, 5, 5))
     grid = np.linspace(-3, 3, 60_001)
@@ -114,7 +112,7 @@ def test_the_distance_is_the_least_over_multiples_of_the_identity() -> None:
     assert distance_to_identity(np.zeros((1, 5, 5)))[0] == 1
 
 
-def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner() -> None:
+def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner():
     """It is several times 0.1 away, as the audit's reason for that bound says."""
     distances = []
     for seed in range(50):
@@ -125,7 +123,7 @@ def test_another_run_s_covariance_is_far_even_from_a_perfect_preconditioner() ->
     assert min(distances) > 0.3
 
 
-def test_constructed_weights_take_the_place_of_training_after_the_first_observation() -> None:
+def test_constructed_weights_take_the_place_of_training_after_the_first_observation():
     measured = measure("sparse", 4, weights="constructed")
     loss = measured.series["loss"].values
     assert loss[0] == pytest.approx(5.0, rel=0.3)  # E (w·x)² = d, before training
@@ -134,7 +132,7 @@ def test_constructed_weights_take_the_place_of_training_after_the_first_observat
     assert (measured.series["distance_a"].values[1:] < 1e-6).all()
 
 
-def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
+def test_the_validation_prompts_choose_the_model_that_is_tested():
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
     task = RunTask.of(0, 20, chosen)
     test = task.for_form(task.test_prompts())
@@ -143,7 +141,7 @@ def test_the_validation_prompts_choose_the_model_that_is_tested() -> None:
     assert training.chosen_loss(task, saved) == task.loss(test, good)
 
 
-def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
+def test_models_are_saved_before_a_step_and_never_after_the_last():
     chosen = settings("depth", checkpoints_kept=3, checkpoint_every=10)
     model = training.train_model(MemorySession(0), "2 layers", RunTask.of(0, 20, chosen), 2)
     stands = settings("depth", checkpoints_kept=3, checkpoint_every=10, steps=20)
@@ -153,7 +151,7 @@ def test_models_are_saved_before_a_step_and_never_after_the_last() -> None:
     assert not any((one == np.stack(model.end)).all() for one in model.saved)
 
 
-def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
+def test_with_identity_weights_training_goes_to_the_printed_optimum():
     longer = {"steps": 1200, "halve_every": 400, "prompts": 2000}
     printed = measure("printed_optimum", 0, **longer).series["distance_to_printed"].values[-1]
     other = measure("printed_optimum", 0, weight_law="inverse_covariance", **longer)
@@ -165,7 +163,7 @@ def test_with_identity_weights_training_goes_to_the_printed_optimum() -> None:
         measure("printed_optimum", 0, targets="shuffled")
 
 
-def test_baselines_are_ordered_as_algebra_says() -> None:
+def test_baselines_are_ordered_as_algebra_says():
     chosen = settings("depth", depths=(1, 2, 3), validation_prompts=3000, test_prompts=3000)
     task = RunTask.of(1, 20, chosen)
     prompts = task.test_prompts(), task.validation_prompts()
@@ -181,7 +179,7 @@ def test_baselines_are_ordered_as_algebra_says() -> None:
             assert own < preconditioned
 
 
-def test_on_the_family_the_gradient_stays_in_it_and_elsewhere_it_does_not() -> None:
+def test_on_the_family_the_gradient_stays_in_it_and_elsewhere_it_does_not():
     """And layers are steps in any order, in both forms of the code."""
     forms: tuple[RunForm, ...] = ("fast", "plain")
     for form in forms:
@@ -199,7 +197,7 @@ def test_on_the_family_the_gradient_stays_in_it_and_elsewhere_it_does_not() -> N
         assert found["drawn"].arrays["exchange"].min() > 0.01
 
 
-def test_only_multiples_of_the_identity_commute_with_every_turn() -> None:
+def test_only_multiples_of_the_identity_commute_with_every_turn():
     task = RunTask.of(0, 20, settings("family"))
     d = 5
     isotropic = replace(task, covariance=Covariance(np.eye(d)))
@@ -215,7 +213,7 @@ def test_only_multiples_of_the_identity_commute_with_every_turn() -> None:
     np.testing.assert_allclose(norms, np.repeat(norms[:1], len(norms), axis=0))
 
 
-def test_predictions_are_compared_by_what_the_built_model_misses() -> None:
+def test_predictions_are_compared_by_what_the_built_model_misses():
     built = measure("full", 1, weights="constructed")
     assert built.scalars["prediction_gap"] == 0.0
     task = RunTask.of(1, 10, settings("full"))
@@ -251,7 +249,7 @@ sys.stdout.buffer.write(pickle.dumps(results))
 
 @pytest.mark.slow
 @pytest.mark.skipif(available_cores() < 2, reason="one core only")
-def test_no_bit_depends_on_the_number_of_threads() -> None:
+def test_no_bit_depends_on_the_number_of_threads():
     """Every experiment, trained and constructed, in processes of one and of two threads."""
     results = []
     for threads in ("1", "2"):

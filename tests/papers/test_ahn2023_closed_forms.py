@@ -1,7 +1,5 @@
 """Closed forms, constructed solutions and baselines of ahn2023."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,7 @@ def selection(covariance: task.Covariance) -> task.Prompts:
 
 
 @pytest.fixture(scope="module")
-def test_prompts(covariance: task.Covariance) -> task.Prompts:
+def test_prompts(covariance):
     return task.draw_prompts(covariance, 5000, 20, generator(0, "test"), dtype=np.float64)
 
 
@@ -49,9 +47,7 @@ def optimum(sigma: Array, n: int) -> Array:
     return np.asarray(-n / (n + len(sigma) + 1) * np.linalg.inv(sigma))
 
 
-def test_one_layer_loss_agrees_with_sampled_prompts(
-    covariance: task.Covariance, test_prompts: task.Prompts
-) -> None:
+def test_one_layer_loss_agrees_with_sampled_prompts(covariance, test_prompts):
     A = optimum(covariance.matrix, 20)
     A = A + 0.2 * np.random.default_rng(0).standard_normal((5, 5))
     S = moments(test_prompts.x)
@@ -61,9 +57,7 @@ def test_one_layer_loss_agrees_with_sampled_prompts(
     close(loss_and_gradient(Minibatch.of_prompts(test_prompts), A[None])[0], errors.mean(), 1e-10)
 
 
-def test_one_layer_loss_agrees_with_sampled_prompts_for_other_weights(
-    covariance: task.Covariance,
-) -> None:
+def test_one_layer_loss_agrees_with_sampled_prompts_for_other_weights(covariance):
     identity = task.Covariance(covariance.root, np.eye(5))
     prompts = task.draw_prompts(identity, 20_000, 20, generator(3, "test"), dtype=np.float64)
     same_law(prompts.w[:, :, None] * prompts.w[:, None], np.eye(5)[None])
@@ -76,7 +70,7 @@ def test_one_layer_loss_agrees_with_sampled_prompts_for_other_weights(
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 5), (2, 5)])
-def test_the_printed_optimum_minimises_for_weights_of_the_identity(n: int, d: int) -> None:
+def test_the_printed_optimum_minimises_for_weights_of_the_identity(n, d):
     rng = np.random.default_rng(n)
     root = rng.standard_normal((d, d))
     sigma = root @ root.T + np.eye(d)
@@ -88,7 +82,7 @@ def test_the_printed_optimum_minimises_for_weights_of_the_identity(n: int, d: in
 
 
 @pytest.mark.parametrize(("n", "d"), [(20, 5), (2, 5), (7, 3)])
-def test_one_layer_optimum_minimises(n: int, d: int) -> None:
+def test_one_layer_optimum_minimises(n, d):
     rng = np.random.default_rng(n)
     root = rng.standard_normal((d, d))
     sigma = root @ root.T + np.eye(d)
@@ -96,12 +90,7 @@ def test_one_layer_optimum_minimises(n: int, d: int) -> None:
     def loss(flat: Array) -> float:
         return constructed.one_layer_loss(flat.reshape(d, d), sigma, n)
 
-    found = minimize(
-        loss,
-        0.01 * rng.standard_normal(d * d),
-        method="BFGS",
-        options={"gtol": 1e-8},
-    )
+    found = minimize(loss, 0.01 * rng.standard_normal(d * d), method="BFGS", options={"gtol": 1e-8})
     best = optimum(sigma, n)
     np.testing.assert_allclose(found.x.reshape(d, d), best, atol=1e-5)
     np.testing.assert_allclose(found.fun, d * (d + 1) / (n + d + 1), rtol=1e-9)
@@ -111,9 +100,7 @@ def test_one_layer_optimum_minimises(n: int, d: int) -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3, 4])
-def test_a_model_with_b_zero_is_preconditioned_descent(
-    layers: int, covariance: task.Covariance, test_prompts: task.Prompts
-) -> None:
+def test_a_model_with_b_zero_is_preconditioned_descent(layers, covariance, test_prompts):
     steps = np.linspace(0.3, 1.2, layers)
     A, B = constructed.matrices_of(covariance.matrix, steps, np.zeros(layers))
     S, w, query = moments(test_prompts.x), test_prompts.w, test_prompts.query
@@ -124,8 +111,8 @@ def test_a_model_with_b_zero_is_preconditioned_descent(
 
 @pytest.mark.parametrize("plain_descent", [False, True], ids=["preconditioned", "plain"])
 def test_expected_loss_agrees_with_sampled_weights_and_queries(
-    plain_descent: bool, covariance: task.Covariance, test_prompts: task.Prompts
-) -> None:
+    plain_descent, covariance, test_prompts
+):
     steps = [0.4, 0.9]
     spectrum = spectra(test_prompts)[plain_descent]
     preconditioner = None if plain_descent else covariance.inverse
@@ -137,7 +124,7 @@ def test_expected_loss_agrees_with_sampled_weights_and_queries(
 
 
 @pytest.mark.parametrize("plain_descent", [False, True], ids=["preconditioned", "plain"])
-def test_best_steps_are_least(plain_descent: bool, selection: task.Prompts) -> None:
+def test_best_steps_are_least(plain_descent, selection):
     spectrum = spectra(selection)[plain_descent]
     losses = []
     for layers in (1, 2, 3, 4):
@@ -155,7 +142,7 @@ def test_best_steps_are_least(plain_descent: bool, selection: task.Prompts) -> N
     assert losses == sorted(losses, reverse=True)
 
 
-def test_corrected_descent_is_exactly_the_model(selection: task.Prompts) -> None:
+def test_corrected_descent_is_exactly_the_model(selection):
     """Summed over bases of whitened weights and queries, the model's loss is the polynomial's."""
     spectrum, covariance = spectra(selection)[0], selection.covariance
     steps, corrections = constructed.best_corrected_descent(spectrum, 3)
@@ -172,7 +159,7 @@ def test_corrected_descent_is_exactly_the_model(selection: task.Prompts) -> None
 
 
 @pytest.mark.parametrize("n", [2, 5, 20])
-def test_the_law_of_moments_has_the_moments_of_wishart_matrices(n: int) -> None:
+def test_the_law_of_moments_has_the_moments_of_wishart_matrices(n):
     """E tr S = d, E tr S² = d (1 + (d + 1)/n), and the samples' own mean of a loss."""
     d = 5
     law = constructed.law_of_moments(np.random.default_rng(n), 20_000, n, d, layers=2)
@@ -185,7 +172,7 @@ def test_the_law_of_moments_has_the_moments_of_wishart_matrices(n: int) -> None:
     same_law(np.sum(factors**4, axis=1), descent_loss(law, [0.4, 0.4]))
 
 
-def test_corrected_descent_beats_descent_from_two_layers_on(selection: task.Prompts) -> None:
+def test_corrected_descent_beats_descent_from_two_layers_on(selection):
     spectrum = spectra(selection)[0]
     for layers in (1, 2, 3):
         descent = descent_loss(spectrum, constructed.best_steps(spectrum, layers))
@@ -195,17 +182,12 @@ def test_corrected_descent_beats_descent_from_two_layers_on(selection: task.Prom
         assert corrected < 0.5 * descent if layers > 1 else corrected == pytest.approx(descent)
 
 
-def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(
-    selection: task.Prompts, test_prompts: task.Prompts
-) -> None:
+def test_fair_descent_takes_the_best_steps_of_the_whole_spectrum(selection, test_prompts):
     S, w, query = test_prompts.moment, test_prompts.w, test_prompts.query
     for layers in (1, 3):
         whitened, plain = spectra(selection)
         expected = []
-        for spectrum, preconditioner in (
-            (plain, None),
-            (whitened, selection.covariance.inverse),
-        ):
+        for spectrum, preconditioner in ((plain, None), (whitened, selection.covariance.inverse)):
             equal = [constructed.best_constant_step(spectrum, layers)] * layers
             for steps in (equal, constructed.best_steps(spectrum, layers)):
                 expected.append(constructed.descent_loss(S, w, query, steps, preconditioner))

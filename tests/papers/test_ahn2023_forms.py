@@ -1,7 +1,5 @@
 """The fast form of ahn2023 against the plain one, and its gradient by hand against autograd."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -34,7 +32,7 @@ def plain_form(x: Array, w: Array, query: Array, A: Array, B: Array) -> tuple[fl
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["full", "sparse"])
 @pytest.mark.parametrize(("layers", "d", "n"), SHAPES)
-def test_the_forms_agree(layers: int, d: int, n: int, sparse: bool) -> None:
+def test_the_forms_agree(layers, d, n, sparse):
     x, w, query, A, B = problem(layers, d, n, batch=37)
     loss, dA, dB = plain_form(x, w, query, A, np.zeros_like(B) if sparse else B)
     minibatch = Minibatch.of(moments(x), w, query)
@@ -48,22 +46,22 @@ def test_the_forms_agree(layers: int, d: int, n: int, sparse: bool) -> None:
         assert not np.any(fast_dB[-1])
 
 
-def test_the_forms_agree_with_b_free_at_zero() -> None:
-    x, w, query, A, B = problem(3, 5, 20, batch=37)
-    _, dA, dB = plain_form(x, w, query, A, 0 * B)
-    _, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, 0 * B)
-    close(gradient, [dA, dB], 1e-10)
-
-
-def test_many_groups_are_summed_as_one_mean() -> None:
-    x, w, query, A, B = problem(2, 3, 7, batch=10_007)  # several sums, the last group not full
-    loss, dA, dB = plain_form(x, w, query, A, B)
-    fast_loss, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, B)
+@pytest.mark.parametrize(
+    ("sizes", "batch", "b"),
+    [
+        ((3, 5, 20), 37, 0),  # B is free, and begins at zero
+        ((2, 3, 7), 10_007, 1),  # several sums, the last group not full
+    ],
+)
+def test_the_forms_agree_with_b_at_zero_and_on_many_groups(sizes, batch, b):
+    x, w, query, A, B = problem(*sizes, batch=batch)
+    loss, dA, dB = plain_form(x, w, query, A, b * B)
+    fast_loss, gradient = loss_and_gradient(Minibatch.of(moments(x), w, query), A, b * B)
     close(fast_loss, loss, 1e-10)
     close(gradient, [dA, dB], 1e-10)
 
 
-def test_the_plain_form_is_the_paper_token_by_token() -> None:
+def test_the_plain_form_is_the_paper_token_by_token():
     x, w, query, A, B = problem(1, 2, 3, batch=1)
     Z = np.vstack([np.c_[x[0].T, query[0]], np.append(x[0] @ w[0], 0.0)])
     n, d = 3, 2
@@ -74,7 +72,7 @@ def test_the_plain_form_is_the_paper_token_by_token() -> None:
     close(prediction, [-after[d, n]], 1e-12)
 
 
-def test_shapes_are_those_annotated() -> None:
+def test_shapes_are_those_annotated():
     arguments = [torch.from_numpy(array) for array in problem(2, 3, 4, batch=5)]
     check = jaxtyped(typechecker=beartype)
     check(model.predict)(*arguments)
@@ -83,7 +81,7 @@ def test_shapes_are_those_annotated() -> None:
 
 
 @pytest.mark.parametrize("layers", [1, 3])
-def test_float32_differs_by_rounding_only(layers: int) -> None:
+def test_float32_differs_by_rounding_only(layers):
     # Some 200 dependent roundings of 6e-8 each, on entries of the size of the largest.
     x, w, query, A, B = problem(layers, 5, 20, batch=1000)
     single = [np.asarray(array, np.float32) for array in (moments(x), w, query, A, B)]
@@ -103,7 +101,7 @@ def test_float32_differs_by_rounding_only(layers: int) -> None:
     [(0.01, True), (0.01, False), (1e9, True)],
     ids=["each", "sparse", "unclipped"],
 )
-def test_the_learner_is_adam_on_the_plain_form(clip: float, free_b: bool) -> None:
+def test_the_learner_is_adam_on_the_plain_form(clip, free_b):
     """Against a loop written out with torch's own clipping and one parameter for each matrix."""
     x, w, query, A_0, B_0 = problem(3, 5, 8, batch=40)
     A, B = ([torch.tensor(m).requires_grad_() for m in one] for one in (A_0, B_0 * free_b))
@@ -135,7 +133,7 @@ def test_the_learner_is_adam_on_the_plain_form(clip: float, free_b: bool) -> Non
 
 @pytest.mark.parametrize("free_b", [True, False])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_divergence_is_seen(bad: float, free_b: bool) -> None:
+def test_divergence_is_seen(bad, free_b):
     x, w, query, A, B = problem(3, 5, 20, batch=50)
     minibatch = Minibatch.of(moments(x), w, query)
     A[1, 2, 3] = bad
@@ -149,7 +147,7 @@ def test_divergence_is_seen(bad: float, free_b: bool) -> None:
     assert not np.isfinite(loss_and_gradient(minibatch, A, B if free_b else None)[0])
 
 
-def test_an_unaligned_minibatch_gives_the_same_bits() -> None:
+def test_an_unaligned_minibatch_gives_the_same_bits():
     x, w, query, A, B = problem(2, 3, 5, batch=20)
     minibatch = Minibatch.of(moments(x), w, query)
     shifted = np.empty(minibatch.data.size + 1)[1:].reshape(minibatch.data.shape)

@@ -1,7 +1,5 @@
 """The task of ahn2023: the laws of its prompts, and of the fast form's minibatches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
@@ -24,7 +22,7 @@ def outer(rows: Array) -> Array:
 # The task
 
 
-def test_the_covariance_has_the_papers_spectrum(covariance: task.Covariance) -> None:
+def test_the_covariance_has_the_papers_spectrum(covariance):
     expected = np.sort(np.square(task.PAPER_SCALES))
     np.testing.assert_allclose(np.linalg.eigvalsh(covariance.matrix), expected, rtol=1e-12)
     np.testing.assert_allclose(covariance.inverse @ covariance.matrix, np.eye(5), atol=1e-12)
@@ -35,7 +33,7 @@ def test_the_covariance_has_the_papers_spectrum(covariance: task.Covariance) -> 
     assert np.linalg.norm(another.matrix - covariance.matrix) > 0.1
 
 
-def test_prompts_have_the_stated_laws(covariance: task.Covariance) -> None:
+def test_prompts_have_the_stated_laws(covariance):
     prompts = task.draw_prompts(covariance, 20_000, 6, generator(0, "law"), dtype=np.float64)
     same_law(outer(prompts.x[:, 3]), covariance.matrix[None])
     same_law(outer(prompts.query), covariance.matrix[None])
@@ -44,7 +42,7 @@ def test_prompts_have_the_stated_laws(covariance: task.Covariance) -> None:
     same_law(np.sum(prompts.w * prompts.query, axis=1) ** 2, 5.0)  # E (w·x)² = d
 
 
-def test_prompts_laid_out_are_the_prompts(covariance: task.Covariance) -> None:
+def test_prompts_laid_out_are_the_prompts(covariance):
     prompts = task.draw_prompts(covariance, 37, 6, generator(5, "x"), dtype=np.float64)
     S, w, query, offset = unpacked(Minibatch.of_prompts(prompts))
     close(S, moments(prompts.x), 1e-14)
@@ -70,9 +68,7 @@ def invariants(S: Array, w: Array, query: Array, n: int) -> Array:
 
 
 @pytest.mark.parametrize("n", [2, 4, 5, 6, 20, 41])
-def test_minibatches_have_the_law_of_prompts_drawn_pair_by_pair(
-    n: int, covariance: task.Covariance
-) -> None:
+def test_minibatches_have_the_law_of_prompts_drawn_pair_by_pair(n, covariance):
     literal = task.draw_prompts(covariance, 40_000, n, generator(0, "law"), dtype=np.float64)
     drawn = draw_minibatch(covariance, 40_000, n, generator(0, "drawn law"))
     S, w, query, _ = (part.astype(np.float64) for part in unpacked(drawn))
@@ -81,14 +77,14 @@ def test_minibatches_have_the_law_of_prompts_drawn_pair_by_pair(
     same_law(crossed, np.zeros((1, crossed.shape[1])))  # S, w and the query are independent
 
 
-def test_the_trace_of_s_is_chi_squared() -> None:
+def test_the_trace_of_s_is_chi_squared():
     for n in (3, 5, 20):
         drawn = draw_minibatch(task.Covariance(np.eye(5)), 20_000, n, generator(0, "trace", n))
         traces = n * np.trace(unpacked(drawn)[0].astype(np.float64), axis1=1, axis2=2)
         assert kstest(traces, chi2(5 * n).cdf).pvalue > 1e-3
 
 
-def test_a_draw_depends_on_seed_purpose_and_index_alone(covariance: task.Covariance) -> None:
+def test_a_draw_depends_on_seed_purpose_and_index_alone(covariance):
     def data(seed: int = 3, purpose: str = "minibatch", index: int = 7) -> Array:
         return draw_minibatch(covariance, 50, 20, generator(seed, purpose, index)).data
 
@@ -98,7 +94,7 @@ def test_a_draw_depends_on_seed_purpose_and_index_alone(covariance: task.Covaria
 
 
 @pytest.mark.parametrize("n", [3, 20])
-def test_both_precisions_are_one_draw_but_for_rounding(covariance: task.Covariance, n: int) -> None:
+def test_both_precisions_are_one_draw_but_for_rounding(covariance, n):
     single, double = (
         draw_minibatch(covariance, 37, n, generator(0, "x"), dtype=dtype)
         for dtype in (np.float32, np.float64)
@@ -109,9 +105,7 @@ def test_both_precisions_are_one_draw_but_for_rounding(covariance: task.Covarian
     assert not np.any(rows[37:])  # nothing beyond the last prompt
 
 
-def test_shuffled_labels_are_another_prompts_and_the_target_its_own(
-    covariance: task.Covariance,
-) -> None:
+def test_shuffled_labels_are_another_prompts_and_the_target_its_own(covariance):
     own, shuffled = (
         draw_minibatch(covariance, 37, 20, generator(0, "x"), dtype=np.float64, shuffled=shuffled)
         for shuffled in (False, True)

@@ -1,7 +1,5 @@
 """chen2024: the counted form is the position-by-position one; what is derived, checked by hand."""
 
-from __future__ import annotations
-
 import doctest
 from collections.abc import Mapping
 from dataclasses import replace
@@ -93,7 +91,7 @@ def plain_loss(
 
 @pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
 @pytest.mark.parametrize("reading", READINGS)
-def test_loss_and_gradient_are_those_of_the_plain_form(lag_windows: str, reading: Any) -> None:
+def test_loss_and_gradient_are_those_of_the_plain_form(lag_windows, reading):
     drawn, of = sequences(), architecture(lag_windows)
     at = model.Parameters(
         *(torch.from_numpy(parameter).requires_grad_() for parameter in parameters())
@@ -123,7 +121,7 @@ def uniform(drawn: task.Sequences) -> np.ndarray:
 
 
 @pytest.mark.parametrize("degree", [0, 1, 3])
-def test_the_forms_agree_on_sets_of_any_size(degree: int) -> None:
+def test_the_forms_agree_on_sets_of_any_size(degree):
     drawn, of = sequences(), Architecture.build("own_onwards", heads=3, window=2, degree=degree)
     rng = generator(8, "test")
     at = Parameters(rng.normal(size=(3, 2)), rng.normal(size=len(of.subsets)), np.array([0.9]))
@@ -136,7 +134,7 @@ def test_the_forms_agree_on_sets_of_any_size(degree: int) -> None:
         np.testing.assert_allclose(counted[1][name], slope, atol=1e-14, rtol=0)
 
 
-def test_only_the_gradients_that_are_asked_for_are_made() -> None:
+def test_only_the_gradients_that_are_asked_for_are_made():
     drawn, of = sequences(), architecture()
     for form in (Windows.of(drawn, of, 3), positions(drawn, of)):
         for trained in ((), ALL[:1], ALL[1:]):
@@ -145,11 +143,9 @@ def test_only_the_gradients_that_are_asked_for_are_made() -> None:
 
 
 @pytest.mark.parametrize(
-    "trained",
-    [("coefficients",), ("lag_weights",), ("sharpness",), ALL],
-    ids="+".join,
+    "trained", [("coefficients",), ("lag_weights",), ("sharpness",), ALL], ids="+".join
 )
-def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
+def test_training_follows_the_plain_form(trained):
     drawn, of = sequences(), architecture()
     at = model.Parameters(*map(torch.from_numpy, parameters()))
     for _ in range(8):
@@ -173,7 +169,7 @@ def test_training_follows_the_plain_form(trained: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
-def test_a_card_computes_the_plain_form(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_card_computes_the_plain_form(experiment, monkeypatch):
     """The card's code, on the processor in place of the card."""
     settings = settings_of(experiment, precision="float64")
     run = EXPERIMENTS[experiment].measure
@@ -191,13 +187,13 @@ def test_a_card_computes_the_plain_form(experiment: str, monkeypatch: pytest.Mon
     assert _same(card, plain)
 
 
-def test_the_worked_example_of_counted_windows_holds() -> None:
+def test_the_worked_example_of_counted_windows_holds():
     tried = doctest.testmod(fast)
     assert tried.attempted > 10
     assert not tried.failed
 
 
-def test_the_worked_example_is_the_plain_form_too() -> None:
+def test_the_worked_example_is_the_plain_form_too():
     of = Architecture.build("common", heads=2, window=2, degree=2)
     copiers = torch.tensor([[30.0, 0.0], [0.0, 30.0]])
     at = model.Parameters(copiers, torch.ones(4), torch.tensor([4 * np.log(2)]))
@@ -207,7 +203,7 @@ def test_the_worked_example_is_the_plain_form_too() -> None:
     assert model.predict(sequence, at, of)[0].tolist() == pytest.approx([0.2, 0.8])
 
 
-def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
+def test_the_shapes_in_the_signatures_of_the_plain_form_hold():
     check = jaxtyped(typechecker=beartype)
     drawn, of = sequences(), architecture("own_onwards")
     at = model.Parameters(*map(torch.from_numpy, parameters()))
@@ -222,7 +218,7 @@ def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
         check(model.trained_loss)(predictions, targets[1:], "of_probabilities", 1e-8)
 
 
-def test_epochs_may_be_cut_anywhere() -> None:
+def test_epochs_may_be_cut_anywhere():
     settings = settings_of("staged")
     whole, parts = initial_parameters(settings), initial_parameters(settings)
     phase = Phase("all", 10, 1.0, ALL)
@@ -236,7 +232,7 @@ def test_epochs_may_be_cut_anywhere() -> None:
 # --------------------------------------------------------------------------------- the sequences
 
 
-def test_tokens_follow_their_table() -> None:
+def test_tokens_follow_their_table():
     rng = generator(0, "test")
     tables = rng.dirichlet([1.0, 1.0, 1.0], size=(1, 9))
     drawn = task.follow_tables(rng, np.repeat(tables, 40_000, axis=0), length=3, order=2)
@@ -247,7 +243,7 @@ def test_tokens_follow_their_table() -> None:
         np.testing.assert_allclose(seen, tables[0, c], atol=0.03)
 
 
-def test_other_parents_leave_the_latest_token_without_a_say() -> None:
+def test_other_parents_leave_the_latest_token_without_a_say():
     """Given the tokens at lags 2 and 3 of one chain, the latest tells nothing of the next."""
     chain = settings_of("staged", training_data="other_parents", length=40_000, dirichlet=1.0)
     drawn = task.training_sequences(replace(chain, training_sequences=1), 3).tokens[0]
@@ -264,7 +260,7 @@ def test_other_parents_leave_the_latest_token_without_a_say() -> None:
     assert np.ptp(laws, axis=0).max() > 0.3  # and the two before it do
 
 
-def test_no_sequence_keeps_its_target_when_they_are_shuffled() -> None:
+def test_no_sequence_keeps_its_target_when_they_are_shuffled():
     drawn = task.Sequences(sequences(count=50).tokens, np.arange(50))
     shuffled = drawn.with_shuffled_targets(generator(1, "shuffle"))
     assert sorted(shuffled.targets) == list(range(50))
@@ -280,7 +276,7 @@ def transition_tables(count: int, order: int, dirichlet: float, seed: int = 0) -
     )
 
 
-def test_stationary_law_is_the_limit_of_the_chain() -> None:
+def test_stationary_law_is_the_limit_of_the_chain():
     tables = transition_tables(5, 2, 1.0)
     law = information.stationary_law(tables)
     for one, table in zip(law, tables, strict=True):
@@ -294,7 +290,7 @@ def test_stationary_law_is_the_limit_of_the_chain() -> None:
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_information_is_its_definition(order: int) -> None:
+def test_information_is_its_definition(order):
     tables = transition_tables(3, order, 0.5)
     laws = information.stationary_law(tables)
     expected = np.zeros(len(SUBSETS))
@@ -334,7 +330,7 @@ def _information(joint: Mapping[tuple[int, ...], float], subset: model.Subset) -
     )
 
 
-def test_the_two_parents_are_the_most_informative_set() -> None:
+def test_the_two_parents_are_the_most_informative_set():
     for seed in range(3):
         tables = transition_tables(2000, 2, 0.1, seed)
         values = information.modified_information(tables, 2, SUBSETS, 3)
@@ -344,7 +340,7 @@ def test_the_two_parents_are_the_most_informative_set() -> None:
 # ----------------------------------------------------------------------------- constructed models
 
 
-def test_induction_head_votes_where_the_parents_match() -> None:
+def test_induction_head_votes_where_the_parents_match():
     drawn = sequences(count=200, length=12)
     head = InductionHead.of(drawn, 2, 3)
     fell_back = 0
@@ -360,7 +356,7 @@ def test_induction_head_votes_where_the_parents_match() -> None:
     assert 0 < fell_back < 100
 
 
-def test_the_sharpened_head_beats_its_limit() -> None:
+def test_the_sharpened_head_beats_its_limit():
     drawn = sequences(count=300)
     head = InductionHead.of(drawn, 2, 3)
     least = head.least_loss(drawn.targets, 1e-8)
@@ -369,7 +365,7 @@ def test_the_sharpened_head_beats_its_limit() -> None:
 
 
 @pytest.mark.parametrize("lag_windows", ["common", "own_onwards"])
-def test_hard_wired_weights_are_the_induction_head(lag_windows: str) -> None:
+def test_hard_wired_weights_are_the_induction_head(lag_windows):
     settings = settings_of("staged", lag_windows=lag_windows, precision="float64", length=40)
     on = data_of(settings)
     hard = construct(on)
@@ -381,7 +377,7 @@ def test_hard_wired_weights_are_the_induction_head(lag_windows: str) -> None:
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_the_constructed_sharpness_is_the_best(reading: Any) -> None:
+def test_the_constructed_sharpness_is_the_best(reading):
     on = data_of(settings_of("staged", precision="float64", cross_entropy=reading))
     best = induction_head_weights(on.settings, on.training, on.training_targets, reading)
     loss = measures.training_loss(best, on)
@@ -398,7 +394,7 @@ def _same(one: Measurements, other: Measurements) -> bool:
     return one.model_dump_json() == other.model_dump_json()
 
 
-def test_a_run_that_was_cut_off_ends_the_same() -> None:
+def test_a_run_that_was_cut_off_ends_the_same():
     settings = settings_of("staged")
     session = MemorySession(cut_before="phase_3")
     with pytest.raises(Killed):
@@ -409,7 +405,7 @@ def test_a_run_that_was_cut_off_ends_the_same() -> None:
     assert _same(resumed, measured("staged"))
 
 
-def test_a_control_trains_on_the_targets_of_others_and_is_measured_on_proper_ones() -> None:
+def test_a_control_trains_on_the_targets_of_others_and_is_measured_on_proper_ones():
     own, other = measured("staged"), measured("staged", training_data="shuffled_targets")
     trained = other.series["trained_loss"].values
     assert trained[-1] < trained[0]
@@ -418,7 +414,7 @@ def test_a_control_trains_on_the_targets_of_others_and_is_measured_on_proper_one
 
 
 @pytest.mark.parametrize("stage", [2, 3])
-def test_a_control_is_the_run_itself_until_its_targets_are_shuffled(stage: int) -> None:
+def test_a_control_is_the_run_itself_until_its_targets_are_shuffled(stage):
     changed: dict[str, Any] = {"training_data": "shuffled_targets", "data_from_phase": stage}
     own, other = measured("staged"), measured("staged", **changed)
     until = sum(settings_of("staged").epochs[: stage - 1])
@@ -430,7 +426,7 @@ def test_a_control_is_the_run_itself_until_its_targets_are_shuffled(stage: int) 
     assert (own.series[moved].values[-1] != other.series[moved].values[-1]).any()
 
 
-def test_only_shuffles_that_begin_after_stage_one_leave_stage_two_a_gradient() -> None:
+def test_only_shuffles_that_begin_after_stage_one_leave_stage_two_a_gradient():
     """Shuffled throughout, the empty set takes all weight, and its similarity is constant."""
     longer: dict[str, Any] = {
         "training_sequences": 1000,
@@ -449,7 +445,7 @@ def test_only_shuffles_that_begin_after_stage_one_leave_stage_two_a_gradient() -
 
 
 @pytest.mark.parametrize("skipped", ["1", "2", "1+2"])
-def test_a_skipped_phase_moves_nothing(skipped: str) -> None:
+def test_a_skipped_phase_moves_nothing(skipped):
     run = measured("staged", skips=skipped)
     moved = {"1": "subset_share", "2": "own_lag_attention", "3": "sharpness"}
     for phase, name in moved.items():
@@ -457,7 +453,7 @@ def test_a_skipped_phase_moves_nothing(skipped: str) -> None:
         assert (values[0] == values[-1]).all() == (phase in skipped)
 
 
-def test_a_course_is_kept_until_it_has_covered_nearly_all_of_its_change() -> None:
+def test_a_course_is_kept_until_it_has_covered_nearly_all_of_its_change():
     steps = tuple(range(0, 101, 5))
     rises = np.minimum(np.array(steps) / 50, 1.0)
     for course in (rises, -rises):
@@ -472,7 +468,7 @@ def test_a_course_is_kept_until_it_has_covered_nearly_all_of_its_change() -> Non
     assert len(kept.steps) > 1
 
 
-def test_the_first_gradient_says_what_the_sets_inform() -> None:
+def test_the_first_gradient_says_what_the_sets_inform():
     """At long sequences of chains that mix; the other sets' information is far below."""
     changed = {"length": 2000, "training_sequences": 2000, "information_chains": 20_000}
     run = measured("first_gradient", precision="float64", dirichlet=1.0, **changed)
@@ -482,7 +478,7 @@ def test_the_first_gradient_says_what_the_sets_inform() -> None:
     assert run.arrays["implied_information"] == pytest.approx(known, abs=0.2 * np.ptp(known))
 
 
-def test_a_model_is_taken_to_every_length_and_law() -> None:
+def test_a_model_is_taken_to_every_length_and_law():
     """The head by hand reaches all of the gain where its sharpness is the best: no more than 1."""
     settings = settings_of("staged", precision="float64")
     on = data_of(settings)
@@ -494,7 +490,7 @@ def test_a_model_is_taken_to_every_length_and_law() -> None:
     assert measures.transfer(uniform, settings, on.training, on.training_targets)[1] == 0.0
 
 
-def test_a_constructed_run_starts_where_training_starts() -> None:
+def test_a_constructed_run_starts_where_training_starts():
     own, built = measured("staged"), measured("staged", weights="constructed")
     for name in own.series:
         if not name.startswith("sharpening"):
@@ -519,16 +515,14 @@ def test_a_constructed_run_starts_where_training_starts() -> None:
         ("window", 2, "3 heads need a window of at least 3"),
     ],
 )
-def test_impossible_settings_are_refused_in_one_line(
-    setting: str, value: Any, expected: str
-) -> None:
+def test_impossible_settings_are_refused_in_one_line(setting, value, expected):
     with pytest.raises(SpecError, match=f"'{setting}'.*{expected}") as refused:
         settings_of("staged", **{setting: value})
     assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("experiment", ["staged", "simultaneous"])
-def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
+def test_the_number_of_threads_moves_no_bit(experiment):
     changes = {"length": 60, "training_sequences": 600}
     with threadpool_limits(1):
         alone = measured(experiment, **changes)

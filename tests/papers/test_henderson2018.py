@@ -1,7 +1,5 @@
 """henderson2018: tests of significance, splits and the cart against closed forms."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 
@@ -34,13 +32,13 @@ def every_order(size: int) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize(("size", "orders"), [(2, 0), (3, 0), (5, 8)])
-def test_the_rank_sum_test_rejects_as_many_orders_as_counting_says(size: int, orders: int) -> None:
+def test_the_rank_sum_test_rejects_as_many_orders_as_counting_says(size, orders):
     settings = AuditSettings(**TESTING)
     assert paper.rejects("rank_sum", *every_order(size), settings, rng()).sum() == orders
 
 
 @pytest.mark.parametrize("interval", ["pivotal", "percentile"])
-def test_the_bootstrap_of_two_runs_rejects_where_the_groups_do_not_interlock(interval: str) -> None:
+def test_the_bootstrap_of_two_runs_rejects_where_the_groups_do_not_interlock(interval):
     a, b = rng().standard_normal((2, 600, 2))
     settings = AuditSettings(**{**TESTING, "interval": interval})
     apart = (a.max(axis=1) < b.min(axis=1)) | (b.max(axis=1) < a.min(axis=1))
@@ -50,16 +48,9 @@ def test_the_bootstrap_of_two_runs_rejects_where_the_groups_do_not_interlock(int
 
 @pytest.mark.parametrize(
     ("ties", "size", "share"),
-    [
-        ("ignored", 2, 1 / 3),
-        ("ignored", 3, 1 / 10),
-        ("counted", 2, 0),
-        ("counted", 3, 0),
-    ],
+    [("ignored", 2, 1 / 3), ("ignored", 3, 1 / 10), ("counted", 2, 0), ("counted", 3, 0)],
 )
-def test_the_permutation_test_rejects_by_how_it_counts_ties(
-    ties: str, size: int, share: float
-) -> None:
+def test_the_permutation_test_rejects_by_how_it_counts_ties(ties, size, share):
     a, b = every_order(size)
     values = np.array([0, 1, 10, 100, 1000, 10000])  # no two splits have the same difference
     settings = AuditSettings(**{**TESTING, "ties": ties})
@@ -67,7 +58,7 @@ def test_the_permutation_test_rejects_by_how_it_counts_ties(
     assert rejected.mean() == share
 
 
-def test_a_t_of_nine_with_eight_degrees_of_freedom_has_another_p_than_is_printed() -> None:
+def test_a_t_of_nine_with_eight_degrees_of_freedom_has_another_p_than_is_printed():
     a = np.array([[-2.0, -1, 0, 1, 2]])
     b = a + 9.0916  # both variances are 2.5, so that the standard error of the difference is 1
     p = paper.student(a, b, pooled=True)
@@ -77,7 +68,7 @@ def test_a_t_of_nine_with_eight_degrees_of_freedom_has_another_p_than_is_printed
 
 
 @pytest.mark.parametrize(("tails", "stated"), [(1, 0.1928), (2, 0.3058)])
-def test_missed_differences_follow_the_noncentral_law(tails: int, stated: float) -> None:
+def test_missed_differences_follow_the_noncentral_law(tails, stated):
     spreads = np.array([1341.0, 990.0])
     squares = spreads**2 / 10
     freedom = squares.sum() ** 2 / (squares**2 / 9).sum()
@@ -96,7 +87,7 @@ def test_missed_differences_follow_the_noncentral_law(tails: int, stated: float)
     assert paper.measure_normals(settings, 0)["missed"] == pytest.approx(expected, abs=0.012)
 
 
-def test_ten_runs_have_126_splits_of_which_the_rank_sum_test_rejects_four() -> None:
+def test_ten_runs_have_126_splits_of_which_the_rank_sum_test_rejects_four():
     firsts, seconds = paper.splits(5, "best")
     whole = np.sort(np.concatenate([firsts, seconds], axis=1), axis=1)
     assert len({*map(tuple, firsts), *map(tuple, seconds)}) == 2 * 126
@@ -108,7 +99,7 @@ def test_ten_runs_have_126_splits_of_which_the_rank_sum_test_rejects_four() -> N
     assert rejected.sum() == 4
 
 
-def test_a_push_gives_cart_and_pole_its_force_times_speed() -> None:
+def test_a_push_gives_cart_and_pole_its_force_times_speed():
     def energy(state: Array) -> Array:
         _, speed, angle, turn = state
         moving = 1.1 * speed**2 / 2 + 0.05 * speed * turn * np.cos(angle)

@@ -1,7 +1,5 @@
 """kaplan2020: best sizes on fitted surfaces against their closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -29,7 +27,7 @@ def with_values(**values: object) -> AuditSettings:
 
 
 @pytest.mark.parametrize("surface", paper.SURFACES)
-def test_the_total_count_has_the_exponent_of_the_surface(surface: str) -> None:
+def test_the_total_count_has_the_exponent_of_the_surface(surface):
     sizes = paper.best_sizes(with_values(surface=surface), "total", "total", (13.0, 21.0))
     own = paper.SURFACES[surface].exponent
     assert paper.exponent_of(*sizes, "least squares") == pytest.approx(own, abs=1e-5)
@@ -37,14 +35,14 @@ def test_the_total_count_has_the_exponent_of_the_surface(surface: str) -> None:
 
 
 @pytest.mark.parametrize("omega", [0.0, 47491.0])
-def test_far_away_and_without_an_embedding_the_count_does_not_matter(omega: float) -> None:
+def test_far_away_and_without_an_embedding_the_count_does_not_matter(omega):
     window = (13.0, 21.0) if omega == 0 else (28.0, 34.0)
     sizes = paper.best_sizes(with_values(omega=omega), "without", "without", window)
     own = paper.SURFACES["refit"].exponent
     assert paper.exponent_of(*sizes, "least squares") == pytest.approx(own, abs=1e-4)
 
 
-def test_small_models_without_their_embedding_grow_by_the_limit() -> None:
+def test_small_models_without_their_embedding_grow_by_the_limit():
     surface = paper.SURFACES["refit"]
     limit = surface.beta / (surface.beta + surface.alpha / 3)
     n = np.array([1.0e-3, 1.1e-3])
@@ -56,7 +54,7 @@ def test_small_models_without_their_embedding_grow_by_the_limit() -> None:
 
 
 @pytest.mark.parametrize("cost", ["without", "total"])
-def test_the_exact_optimum_is_the_best_of_a_fine_grid(cost: str) -> None:
+def test_the_exact_optimum_is_the_best_of_a_fine_grid(cost):
     window = (16.0, 20.0)
     fine = with_values(optimum="grid", grid_sizes=20_001, token_sizes=4_000_001)
     log_compute, on_grid = paper.best_sizes(fine, cost, "without", window)
@@ -65,7 +63,7 @@ def test_the_exact_optimum_is_the_best_of_a_fine_grid(cost: str) -> None:
     assert on_grid == pytest.approx(exact, abs=0.02)
 
 
-def test_parabolas_on_equal_exponents_are_not_off_and_on_others_as_published() -> None:
+def test_parabolas_on_equal_exponents_are_not_off_and_on_others_as_published():
     """The errors at ±2 and ±16 are those of Czech's figure data."""
     assert paper.isoflop(with_values(surface="symmetric"), 16.0) == pytest.approx(
         (0.5, 0.0), abs=1e-6
@@ -78,7 +76,7 @@ def test_parabolas_on_equal_exponents_are_not_off_and_on_others_as_published() -
     )
 
 
-def test_the_gradient_of_the_objective_is_that_of_differences() -> None:
+def test_the_gradient_of_the_objective_is_that_of_differences():
     rng = np.random.default_rng(0)
     data = (rng.uniform(16, 24, 30), rng.uniform(20, 28, 30), rng.uniform(0.6, 1.2, 30))
     p = np.array([6.0, 6.0, 0.5, 0.34, 0.28])

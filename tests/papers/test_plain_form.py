@@ -6,8 +6,6 @@ here it is given the whole prompts of the plain form; with streams of their own 
 on different draws. In double precision only rounding is left.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -98,7 +96,7 @@ def _prompts_of_the_plain_form(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_prompts_of_the_plain_form")
 @pytest.mark.parametrize(("slug", "batch"), EVERY)
-def test_in_double_precision_the_plain_form_differs_by_rounding(slug: str, batch: Batch) -> None:
+def test_in_double_precision_the_plain_form_differs_by_rounding(slug, batch):
     entry = CATALOG[slug]
     has_precision = "precision" in entry.audit().settings_of(batch.experiment)
     fast, plain = both(slug, batch, **({"precision": "float64"} if has_precision else {}))
@@ -107,7 +105,7 @@ def test_in_double_precision_the_plain_form_differs_by_rounding(slug: str, batch
 
 @pytest.mark.usefixtures("_prompts_of_the_plain_form")
 @pytest.mark.parametrize("slug", ["ahn2023", "chen2024", "wang2024"])
-def test_in_single_precision_the_plain_form_is_near(slug: str) -> None:
+def test_in_single_precision_the_plain_form_is_near(slug):
     for batch in batches(slug):
         if not batch.overrides:
             fast, plain = both(slug, batch)
@@ -115,7 +113,7 @@ def test_in_single_precision_the_plain_form_is_near(slug: str) -> None:
             close(plain, fast, rtol=SINGLE, atol=1e-6)
 
 
-def test_ahn2023_trains_on_other_draws_of_the_same_law_and_is_tested_on_the_same() -> None:
+def test_ahn2023_trains_on_other_draws_of_the_same_law_and_is_tested_on_the_same():
     batch = next(one for one in batches("ahn2023") if one.experiment == "sparse")
     fast, plain = both("ahn2023", batch)
     losses = fast.series["loss"].values, plain.series["loss"].values

@@ -1,7 +1,5 @@
 """wang2024: fast forms against plain ones, derived facts, constructed solutions, measurements."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import partial
@@ -43,12 +41,7 @@ from reproaudit.papers.wang2024.constructed import (
 from reproaudit.papers.wang2024.model import Weights
 from reproaudit.papers.wang2024.settings import Selection, net_parameters
 from reproaudit.papers.wang2024.task import TokenBatch, draw_batch, draw_codes, draw_test_set
-from reproaudit.papers.wang2024.training import (
-    Model,
-    train_model,
-    untrained_layer,
-    untrained_nets,
-)
+from reproaudit.papers.wang2024.training import Model, train_model, untrained_layer, untrained_nets
 from sessions import Killed, MemorySession
 
 AUDIT = load_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")
@@ -114,9 +107,7 @@ def selected_share(weights: Weights, batch: TokenBatch, s: Selection) -> np.ndar
 @pytest.mark.parametrize("codes", [{}, OWN_CODES])
 @pytest.mark.parametrize("attended", ["tokens", "tokens_and_query"])
 @pytest.mark.parametrize("controls", [{}, CONTROLS])
-def test_the_fast_loss_and_gradient_equal_the_plain_form(
-    codes: dict[str, str], attended: str, controls: dict[str, str]
-) -> None:
+def test_the_fast_loss_and_gradient_equal_the_plain_form(codes, attended, controls):
     s = small(attended=attended, loss_factor=0.7, **codes, **controls)
     batch, weights = small_batch(s), random_weights(s)
     W_KQ, W_V = (torch.tensor(matrix, requires_grad=True) for matrix in weights)
@@ -137,7 +128,7 @@ def test_the_fast_loss_and_gradient_equal_the_plain_form(
 
 @pytest.mark.parametrize("codes", [{}, OWN_CODES])
 @pytest.mark.parametrize("form", ["fast", "plain"])
-def test_training_equals_torchs_sgd_on_the_same_draws(codes: dict[str, str], form: Any) -> None:
+def test_training_equals_torchs_sgd_on_the_same_draws(codes, form):
     changes = {"learning_rate": 1.0, "annealed_rate": 0.25, "anneal_at": 3, "initial_scale": 0.5}
     s = small(**changes, **codes)
     layer = untrained_layer(1, s, MemorySession(form=form))
@@ -153,7 +144,7 @@ def test_training_equals_torchs_sgd_on_the_same_draws(codes: dict[str, str], for
         np.testing.assert_allclose(trained, expected.detach().numpy(), rtol=0, atol=1e-10)
 
 
-def test_on_a_card_and_where_it_is_asked_for_the_plain_form_runs() -> None:
+def test_on_a_card_and_where_it_is_asked_for_the_plain_form_runs():
     s = settings("selection")
     forms = [
         untrained_layer(0, s, session)
@@ -171,7 +162,7 @@ def test_on_a_card_and_where_it_is_asked_for_the_plain_form_runs() -> None:
             assert (function.func, function.keywords) == (expected, {"device": device})
 
 
-def test_the_net_sees_tokens_and_subset() -> None:
+def test_the_net_sees_tokens_and_subset():
     s = settings("fully_connected", tokens=14)
     batch, like = small_batch(s), torch.zeros((), dtype=torch.float64)
     hot = plain.net_inputs(batch, s, like).numpy()
@@ -185,7 +176,7 @@ def test_the_net_sees_tokens_and_subset() -> None:
 
 
 @pytest.mark.parametrize("hidden_layers", [1, 3])
-def test_nets_are_trained_as_by_torchs_own_layers(hidden_layers: int) -> None:
+def test_nets_are_trained_as_by_torchs_own_layers(hidden_layers):
     changes = {"hidden_layers": hidden_layers, "net_init": "he", "targets": "turned"}
     changes = {**changes, "precision": "float64", "loss_factor": 0.7, "net_rates": (0.1, 0.02)}
     s = settings("fully_connected", **changes)
@@ -214,7 +205,7 @@ def test_nets_are_trained_as_by_torchs_own_layers(hidden_layers: int) -> None:
 
 
 @pytest.mark.parametrize("hidden_layers", [1, 2])
-def test_the_net_has_about_the_wished_number_of_parameters(hidden_layers: int) -> None:
+def test_the_net_has_about_the_wished_number_of_parameters(hidden_layers):
     changes = {"hidden_layers": hidden_layers, "net_rates": [0.1]}
     values = AUDIT.values_of("fully_connected", "paper", changes)
     s = build_settings(EXPERIMENTS["fully_connected"].settings, values)
@@ -227,7 +218,7 @@ def test_the_net_has_about_the_wished_number_of_parameters(hidden_layers: int) -
 # -------------------------------------------------------------------------------------- sampling
 
 
-def test_normals_are_normal_and_independent() -> None:
+def test_normals_are_normal_and_independent():
     drawn = sampling.normals(sampling.root(0, "normals"), (2_000_001,))
     values = drawn[:-1].astype(np.float64)
     assert stats.kstest(values, "norm").pvalue > 1e-3
@@ -241,7 +232,7 @@ def test_normals_are_normal_and_independent() -> None:
     assert abs(tail - expected) < 5 * np.sqrt(expected)
 
 
-def test_subsets_are_uniform() -> None:
+def test_subsets_are_uniform():
     drawn = sampling.subsets(sampling.root(0, "subsets"), 40_000, 6, 3)
     counts = Counter(tuple(sorted(row)) for row in drawn.tolist())
     assert counts.keys() == set(combinations(range(6), 3))
@@ -249,7 +240,7 @@ def test_subsets_are_uniform() -> None:
 
 
 @pytest.mark.parametrize("law", ["gaussian", "signs", "sphere"])
-def test_codes_have_unit_norm_and_are_nearly_orthogonal(law: str) -> None:
+def test_codes_have_unit_norm_and_are_nearly_orthogonal(law):
     (codes,) = draw_codes(
         sampling.root(0, "codes"), small(code_law=law, code_dimension=101), positions=400
     )
@@ -263,7 +254,7 @@ def test_codes_have_unit_norm_and_are_nearly_orthogonal(law: str) -> None:
     assert (overlaps_**2).mean() == pytest.approx(1 / 101, rel=0.05)
 
 
-def test_a_draw_depends_on_its_keys_alone() -> None:
+def test_a_draw_depends_on_its_keys_alone():
     key, shape = sampling.root(0, "train"), (4, 5, 6)
     first, next_, again = (sampling.normals(sampling.child(key, k), shape) for k in (7, 8, 7))
     np.testing.assert_array_equal(first, again)
@@ -271,7 +262,7 @@ def test_a_draw_depends_on_its_keys_alone() -> None:
     assert len({int(sampling.root(s, p)) for s in range(3) for p in "ab"}) == 6
 
 
-def test_controls_change_what_is_queried_and_whose_mean_is_asked() -> None:
+def test_controls_change_what_is_queried_and_whose_mean_is_asked():
     own = small_batch(small())
     np.testing.assert_array_equal(own.queried, own.selected)
     np.testing.assert_array_equal(own.coordinates, np.arange(5))
@@ -288,7 +279,7 @@ def test_controls_change_what_is_queried_and_whose_mean_is_asked() -> None:
 
 
 @pytest.mark.parametrize("attended", ["tokens", "tokens_and_query"])
-def test_the_formula_for_identity_blocks_is_the_models_loss(attended: str) -> None:
+def test_the_formula_for_identity_blocks_is_the_models_loss(attended):
     """By simulation of the layer itself, on other draws than the formula's averages."""
     sizes = {"tokens": 20, "code_dimension": 24, "batch": 64, "test_points": 64}
     s = small(attended=attended, reachable_draws=2000, **sizes)
@@ -304,7 +295,7 @@ def test_the_formula_for_identity_blocks_is_the_models_loss(attended: str) -> No
         assert abs(np.mean(sample) - value) < 5 * np.std(sample) / np.sqrt(len(sample))
 
 
-def test_with_orthogonal_codes_the_loss_goes_to_zero() -> None:
+def test_with_orthogonal_codes_the_loss_goes_to_zero():
     """Scores are 1 for the selected and 0 for the rest: attention and loss in closed form."""
     T, q, d = 20, 3, 5
     scores = np.array([[1.0] * q + [0.0] * (T - q) + [float(q)]])
@@ -318,7 +309,7 @@ def test_with_orthogonal_codes_the_loss_goes_to_zero() -> None:
     assert best_identity_blocks(scores, small(tokens=T)).loss < 1e-4
 
 
-def test_the_best_identity_blocks_are_the_best() -> None:
+def test_the_best_identity_blocks_are_the_best():
     s = small(tokens=16, code_dimension=24, reachable_draws=200)
     scores = overlaps(sampling.root(0, "best"), s, 16)
     best = best_identity_blocks(scores, s)
@@ -335,7 +326,7 @@ def layer_of(s: Selection, session: MemorySession | None = None) -> Model:
 
 
 @pytest.mark.parametrize("kind", ["layer", "net"])
-def test_a_resumed_training_gives_the_same_bits(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_training_gives_the_same_bits(kind, monkeypatch):
     monkeypatch.setattr("reproaudit.lab.training.CHECKPOINT_SECONDS", 0.0)
     s = settings("fully_connected", steps=40, anneal_at=20)
 
@@ -369,7 +360,7 @@ LEARNT = {
 """A scale at which the fall comes within a second."""
 
 
-def test_training_leaves_the_plateau_and_finds_the_identity() -> None:
+def test_training_leaves_the_plateau_and_finds_the_identity():
     """With other targets, in another direction: from zero, the rows of W_V are moved on by one."""
     found = measured("query_attended", **LEARNT)
     loss, mass = found.series["loss"].values, found.series["mass"].values
@@ -389,19 +380,14 @@ def test_training_leaves_the_plateau_and_finds_the_identity() -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"targets": "turned"}, {"query": "independent"}])
-def test_movement_is_that_of_whole_matrices_and_of_the_plain_training_loss(
-    changes: dict[str, Any],
-) -> None:
+def test_movement_is_that_of_whole_matrices_and_of_the_plain_training_loss(changes):
     changes = {"initial_scale": 0.05, "precision": "float64", "loss_factor": 0.7, **changes}
     s, found = settings("selection", **changes), measured("selection", **changes)
     layer = layer_of(s)
     layer.advance(0, s.steps)
     change, start = (
         np.sqrt(sum((one**2).sum() for one in of))
-        for of in (
-            [b - a for a, b in zip(layer.begin, layer.parameters, strict=True)],
-            layer.begin,
-        )
+        for of in ([b - a for a, b in zip(layer.begin, layer.parameters, strict=True)], layer.begin)
     )
     assert found.scalars["parameters_moved"] == pytest.approx(change / start, rel=1e-9)
     sample = draw_test_set(0, s, None, s.tokens, training=True)
@@ -416,7 +402,7 @@ def test_movement_is_that_of_whole_matrices_and_of_the_plain_training_loss(
     assert found.scalars["training_loss_moved"] == pytest.approx(moved, rel=1e-6)
 
 
-def test_constructed_weights_are_the_ground_truth() -> None:
+def test_constructed_weights_are_the_ground_truth():
     found = measured("selection", weights="constructed", companions="untrained")
     assert found.series["loss"].values[-1] == pytest.approx(found.scalars["reachable_loss"])
     assert found.series["mass"].values[-1] == pytest.approx(found.scalars["reachable_mass"])
@@ -427,7 +413,7 @@ def test_constructed_weights_are_the_ground_truth() -> None:
     assert found.scalars["exponent"] == pytest.approx(found.scalars["reachable_exponent"])
 
 
-def test_training_on_begins_at_the_ground_truth_and_moves() -> None:
+def test_training_on_begins_at_the_ground_truth_and_moves():
     found = measured("query_attended", weights="trained_on", companions="untrained")
     loss = found.series["loss"].values
     assert loss[0] == pytest.approx(found.scalars["reachable_loss"])
@@ -437,14 +423,14 @@ def test_training_on_begins_at_the_ground_truth_and_moves() -> None:
     np.testing.assert_array_equal(fixed, np.broadcast_to(fixed[0], fixed.shape))
 
 
-def test_the_length_of_training_stretches_its_schedule() -> None:
+def test_the_length_of_training_stretches_its_schedule():
     twice = measured("selection", training_length=2.0)
     by_hand = measured("selection", steps=40, anneal_at=20)
     np.testing.assert_array_equal(twice.series["loss"].values, by_hand.series["loss"].values)
     assert twice.scalars == by_hand.scalars
 
 
-def test_directions_see_every_block() -> None:
+def test_directions_see_every_block():
     weights = Weights.identity(small(), 3.0, 2.0)
     np.testing.assert_allclose(measures.directions(weights)["scale"], [3.0, 2.0])
     weights.key_query[0, 0] = 9.0  # the norm of 3 I in nine dimensions
@@ -458,7 +444,7 @@ def test_directions_see_every_block() -> None:
 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
-def test_phases_are_those_announced(experiment: str) -> None:
+def test_phases_are_those_announced(experiment):
     s, session = settings(experiment), MemorySession()
     EXPERIMENTS[experiment].measure(s, session)
     assert {(phase, total) for phase, _, total in session.told} == set(
@@ -479,13 +465,11 @@ LEDGER = [
 
 
 @pytest.mark.parametrize(("experiment", "name", "other"), LEDGER)
-def test_every_alternative_of_the_ledger_is_implemented(
-    experiment: str, name: str, other: Any
-) -> None:
+def test_every_alternative_of_the_ledger_is_implemented(experiment, name, other):
     assert not same(measured(experiment), measured(experiment, **{name: other}))
 
 
-def test_layers_beside_the_first_are_trained_as_if_alone() -> None:
+def test_layers_beside_the_first_are_trained_as_if_alone():
     found, s = measured("selection"), settings("selection")
     codes = draw_codes(sampling.root(0, "fixed_codes"), s, s.tokens)
     fixed = untrained_layer(0, s, MemorySession(), codes)
@@ -501,7 +485,7 @@ def test_layers_beside_the_first_are_trained_as_if_alone() -> None:
         assert loss == alone.series["loss"].values[-1]
 
 
-def test_fixed_codes_go_on_as_the_setting_says() -> None:
+def test_fixed_codes_go_on_as_the_setting_says():
     s = settings("selection")
     T, longest = s.tokens, max(s.lengths)
     fixed = draw_codes(sampling.root(0, "fixed_codes"), s, T)
@@ -519,7 +503,7 @@ def test_fixed_codes_go_on_as_the_setting_says() -> None:
             assert (long.E[:, T:] ** 2).sum(axis=2).mean() == pytest.approx(1, abs=0.3)
 
 
-def test_layers_are_tested_on_the_same_tokens_and_subsets() -> None:
+def test_layers_are_tested_on_the_same_tokens_and_subsets():
     s = settings("selection")
     fixed = draw_codes(sampling.root(0, "fixed_codes"), s, s.tokens)
     both = (experiments.points_by_length(0, s, codes) for codes in (None, fixed))
@@ -530,7 +514,7 @@ def test_layers_are_tested_on_the_same_tokens_and_subsets() -> None:
             np.testing.assert_array_equal(one.selected, other.selected)
 
 
-def test_drift_is_the_late_mean_over_that_of_the_second_quarter() -> None:
+def test_drift_is_the_late_mean_over_that_of_the_second_quarter():
     steps = tuple(range(0, 101, 5))
     rising, level = np.array(steps) + 1.0, np.full(len(steps), 3.0)
     found = measures.drift(Series(steps=steps, values=np.stack([rising, level], axis=1)))
@@ -549,13 +533,13 @@ def test_drift_is_the_late_mean_over_that_of_the_second_quarter() -> None:
         ("query_attended", {"length_factors": (1.0, 3.0, 2.0)}),
     ],
 )
-def test_impossible_settings_are_refused(experiment: str, wrong: dict[str, Any]) -> None:
+def test_impossible_settings_are_refused(experiment, wrong):
     with pytest.raises(SpecError, match=next(iter(wrong))) as refused:
         settings(experiment, **wrong)
     assert "\n" not in str(refused.value)
 
 
-def test_the_best_net_counts_and_others_may_diverge() -> None:
+def test_the_best_net_counts_and_others_may_diverge():
     found = measured("fully_connected", net_rates=(1e20, 0.1, 1e-9))
     only = measured("fully_connected", net_rates=(0.1,))
     assert found.finite
@@ -563,11 +547,11 @@ def test_the_best_net_counts_and_others_may_diverge() -> None:
     assert not measured("fully_connected", net_rates=(1e20, 1e25)).finite
 
 
-def test_a_layer_that_diverges_marks_the_whole() -> None:
+def test_a_layer_that_diverges_marks_the_whole():
     assert not measured("selection", learning_rate=1e20, annealed_rate=1e20).finite
 
 
-def test_reachable_knows_nothing_of_training() -> None:
+def test_reachable_knows_nothing_of_training():
     s = replace(settings("selection"), reachable_draws=20)
     found = reachable(0, s, s.tokens)
     assert isinstance(found, IdentityBlocks)
@@ -577,7 +561,7 @@ def test_reachable_knows_nothing_of_training() -> None:
     assert weights.value[0, 0] == np.float32(found.v)
 
 
-def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
+def test_the_shapes_in_the_signatures_of_the_plain_form_hold():
     check = jaxtyped(typechecker=beartype)
     s = small(codes_drawn="per_sample")
     batch = small_batch(s)
@@ -593,7 +577,7 @@ def test_the_shapes_in_the_signatures_of_the_plain_form_hold() -> None:
 
 
 @pytest.mark.parametrize("experiment", sorted(EXPERIMENTS))
-def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
+def test_the_number_of_threads_moves_no_bit(experiment):
     """At the paper's sizes, where matrix products and norms are large enough to be shared out."""
     values = AUDIT.values_of(experiment, "paper", {"steps": 3, "reachable_draws": 4})
     if experiment == "fully_connected":
@@ -608,7 +592,7 @@ def test_the_number_of_threads_moves_no_bit(experiment: str) -> None:
 # ------------------------------------------------------------------------------------- the audit
 
 
-def test_the_claim_on_width_has_one_size_at_every_tier() -> None:
+def test_the_claim_on_width_has_one_size_at_every_tier():
     """And its control has as many runs as its own arm; other arms of its experiment have one."""
     assert read_audit(Path(__file__).parents[2] / "audits" / "wang2024.yaml")[1] == []
     (claim,) = (one for one in AUDIT.claims if one.id == "wang2024.width")

@@ -1,7 +1,5 @@
 """The mixture task, its two forms of the transformer, the constructions and the experiments."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -17,7 +15,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.cli import run_command
 from reproaudit.errors import TechnicalError
-from reproaudit.lab import DATA_VARIABLE, Array, another_seed, images
+from reproaudit.lab import Array, another_seed, images
 from reproaudit.papers.yang2025 import EXPERIMENTS, constructed, fast, measures, task
 from reproaudit.papers.yang2025 import model as plain
 from reproaudit.papers.yang2025.model import Weights
@@ -77,7 +75,7 @@ def set_scores(model: InnerProducts, population: Population, scores: Array) -> I
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
-def test_population_is_every_sample_once(classes: int) -> None:
+def test_population_is_every_sample_once(classes):
     population = task.mixture(classes)
     seen = set()
     for tokens, signs in zip(population.tokens, population.signs, strict=True):
@@ -89,7 +87,7 @@ def test_population_is_every_sample_once(classes: int) -> None:
     assert population.hard.sum() == population.easy.sum() == 2 * classes
 
 
-def test_labels_of_any_signal_do_not_depend_on_the_identifier() -> None:
+def test_labels_of_any_signal_do_not_depend_on_the_identifier():
     for labels in ("any_signal", "first_signal"):
         population = task.mixture(3, labels)
         by_signs: dict[tuple[float, ...], set[float]] = {}
@@ -108,7 +106,7 @@ STEPS = 25
 @pytest.mark.parametrize("name", POPULATIONS)
 @pytest.mark.parametrize("start", [0.0, 1.0], ids=["collapsed", "every neuron"])
 @pytest.mark.parametrize("output", ["mean", "sum"])
-def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> None:
+def test_fast_form_is_the_plain_form(name, start, output):
     population, neurons = POPULATIONS[name], 5
     weights, model = both_forms(population, neurons=neurons, start=start)
     before, start_weights = model.copy(), Weights(*(weight.detach().clone() for weight in weights))
@@ -136,7 +134,7 @@ def test_fast_form_is_the_plain_form(name: str, start: float, output: str) -> No
     assert np.abs(model.scores - before.scores).max() > 1e-4
 
 
-def test_attention_has_no_gradient_while_neurons_are_zero() -> None:
+def test_attention_has_no_gradient_while_neurons_are_zero():
     population = task.mixture(3)
     _, model = both_forms(population, neurons=1, start=0.0)
     before = model.copy()
@@ -145,7 +143,7 @@ def test_attention_has_no_gradient_while_neurons_are_zero() -> None:
     assert np.abs(model.responses).max() > 0.01
 
 
-def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
+def test_coordinates_outside_the_span_of_the_tokens_do_not_matter():
     """So the dimension of the tokens is no setting: W x never sees what x has no part in."""
     small = task.mixture(2)
     basis = np.linalg.qr(np.random.default_rng(1).standard_normal((9, 9)))[0][:4]
@@ -169,7 +167,7 @@ def test_coordinates_outside_the_span_of_the_tokens_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("classes", range(2, 9))
-def test_built_transformers_have_their_stated_margin_on_every_sample(classes: int) -> None:
+def test_built_transformers_have_their_stated_margin_on_every_sample(classes):
     population = task.mixture(classes)
     x = plain.samples(population)
     built = (
@@ -184,7 +182,7 @@ def test_built_transformers_have_their_stated_margin_on_every_sample(classes: in
 
 
 @pytest.mark.parametrize("name", ["two classes", "three classes", "pictures"])
-def test_construction_in_place_of_training_solves_the_task(name: str) -> None:
+def test_construction_in_place_of_training_solves_the_task(name):
     population = POPULATIONS[name]
     _, model = both_forms(population, neurons=1, start=0.0)
     constructed.put_neurons(model, population, 1.0)
@@ -198,7 +196,7 @@ def test_construction_in_place_of_training_solves_the_task(name: str) -> None:
     assert after["identifier_share"] > 0.99
 
 
-def test_construction_for_pictures_is_within_reach_of_weights() -> None:
+def test_construction_for_pictures_is_within_reach_of_weights():
     """More pictures than pixels: what is put in place must still come from weight vectors."""
     population = task.image_mixture(random_pictures(tuples=8, pixels=6))
     _, model = both_forms(population, neurons=1, start=0.0)
@@ -208,7 +206,7 @@ def test_construction_for_pictures_is_within_reach_of_weights() -> None:
     np.testing.assert_allclose(model.responses @ span.T, model.responses, atol=1e-9)
 
 
-def test_measures_at_known_scores() -> None:
+def test_measures_at_known_scores():
     """A signal is separated from the nearest other identifier, in the worst head and class."""
     population, s = task.mixture(3), constructed.SHARPNESS
     _, model = both_forms(population, neurons=1, start=0.0)
@@ -225,7 +223,7 @@ def test_measures_at_known_scores() -> None:
     assert seen["separation"] == pytest.approx(s - 0.5)
 
 
-def test_heads_that_are_apart_in_opposite_directions_are_not_even() -> None:
+def test_heads_that_are_apart_in_opposite_directions_are_not_even():
     """Their mean is, so that a check on the mean would call them nearly non-separable."""
     population = task.mixture(2)
     _, model = both_forms(population, neurons=1, start=0.0)
@@ -259,9 +257,7 @@ def measured(
 @pytest.mark.parametrize(
     ("experiment", "changed"), [("three_stages", {"stage_steps": (4, 4, 4)}), ("pictures", {})]
 )
-def test_a_card_computes_the_plain_form(
-    audit: Audit, experiment: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_computes_the_plain_form(audit, experiment, changed, monkeypatch):
     """The card's code, on the processor in place of the card."""
     settings = settings_of(audit, experiment, steps=4, **changed)
     measure = EXPERIMENTS[experiment].measure
@@ -279,7 +275,7 @@ def test_a_card_computes_the_plain_form(
     assert card.model_dump() == form.model_dump()
 
 
-def test_a_start_with_separated_attention_is_separated_with_pictures_too(audit: Audit) -> None:
+def test_a_start_with_separated_attention_is_separated_with_pictures_too(audit):
     """Classes are the task's: with 32 pictures of each digit most vectors are pictures."""
     changed: dict[str, Any] = {"pictures": 32, "attention_start": "constructed", "steps": 2}
     start = measured(audit, "pictures", **changed).series
@@ -290,7 +286,7 @@ def test_a_start_with_separated_attention_is_separated_with_pictures_too(audit: 
 
 
 @pytest.mark.parametrize("name", ["simultaneous", "three_stages", "pictures"])
-def test_cut_off_and_resumed_is_as_if_never_cut_off(audit: Audit, name: str) -> None:
+def test_cut_off_and_resumed_is_as_if_never_cut_off(audit, name):
     settings = settings_of(audit, name)
     whole = EXPERIMENTS[name].measure(settings, MemorySession())
     session = MemorySession(cut=3)
@@ -302,7 +298,7 @@ def test_cut_off_and_resumed_is_as_if_never_cut_off(audit: Audit, name: str) -> 
     assert set(session.kept) == set(EXPERIMENTS[name].phases(settings))
 
 
-def test_three_classes_stay_at_three_quarters_without_attention(audit: Audit) -> None:
+def test_three_classes_stay_at_three_quarters_without_attention(audit):
     found = measured(audit, "three_classes", attention="frozen", steps=3000)
     assert found.series["accuracy"].values[-1] == 0.75
     assert found.series["hard_confidence"].values[-1] < 0.5
@@ -311,7 +307,7 @@ def test_three_classes_stay_at_three_quarters_without_attention(audit: Audit) ->
     assert share[-1] == share[0]
 
 
-def test_movement_is_zero_without_training_and_counts_neurons_alone(audit: Audit) -> None:
+def test_movement_is_zero_without_training_and_counts_neurons_alone(audit):
     still = {"attention_rate": 0.0, "neuron_rate": 0.0}
     for experiment in ("simultaneous", "three_classes", "three_stages", "pictures"):
         found = measured(audit, experiment, **still).scalars
@@ -321,9 +317,7 @@ def test_movement_is_zero_without_training_and_counts_neurons_alone(audit: Audit
     assert frozen["training_loss_moved"] > 0.1
 
 
-def test_the_literal_rate_with_a_longer_horizon_is_the_same_training_of_neurons(
-    audit: Audit,
-) -> None:
+def test_the_literal_rate_with_a_longer_horizon_is_the_same_training_of_neurons(audit):
     """With attention frozen the two differ by the size of their steps alone."""
     shared: dict[str, SettingValue] = {"attention": "frozen", "steps": 400, "neurons": 16}
     own, longer, literal = (
@@ -337,7 +331,7 @@ def test_the_literal_rate_with_a_longer_horizon_is_the_same_training_of_neurons(
     assert staged.series["loss"].steps[-1] == 16 * 60
 
 
-def test_a_sum_with_its_bias_shared_out_is_the_mean_of_larger_neurons(audit: Audit) -> None:
+def test_a_sum_with_its_bias_shared_out_is_the_mean_of_larger_neurons(audit):
     """At the start they are one function; neurons of a sum, all together, then move faster."""
     shared: dict[str, SettingValue] = {"attention": "frozen", "neurons": 16, "steps": 60}
     summed = measured(audit, "simultaneous", output="sum", **shared)
@@ -346,7 +340,7 @@ def test_a_sum_with_its_bias_shared_out_is_the_mean_of_larger_neurons(audit: Aud
         np.testing.assert_allclose(summed.series[name].values, mean.series[name].values, rtol=1e-9)
 
 
-def test_seeds_agree_as_far_as_their_own_trainings_do(audit: Audit) -> None:
+def test_seeds_agree_as_far_as_their_own_trainings_do(audit):
     def moved(seed: int) -> Array:
         end, start = (
             measured(audit, "simultaneous", seed, steps=300, attention=attention)
@@ -361,7 +355,7 @@ def test_seeds_agree_as_far_as_their_own_trainings_do(audit: Audit) -> None:
     assert built["seeds_agreement"] == pytest.approx(1.0, abs=0.01)
 
 
-def test_stages_of_algorithm_1_train_one_module_each(audit: Audit) -> None:
+def test_stages_of_algorithm_1_train_one_module_each(audit):
     found = measured(audit, "three_stages", stage_steps=(300, 300, 300), steps=10)
     share, signal_part = (
         dict(zip(found.series[name].steps, found.series[name].values, strict=True))
@@ -374,9 +368,7 @@ def test_stages_of_algorithm_1_train_one_module_each(audit: Audit) -> None:
 # ----------------------------------------------------------------------------------------- pictures
 
 
-def test_pictures_of_another_split_are_measured_and_named(
-    folders: tuple[Path, Path], audit: Audit
-) -> None:
+def test_pictures_of_another_split_are_measured_and_named(folders, audit):
     write_split(folders[0], "t10k", zipped=True)
     settings = settings_of(audit, "pictures", images="mnist", pictures=3)
     assert EXPERIMENTS["pictures"].measure(settings, MemorySession()).finite
@@ -385,11 +377,11 @@ def test_pictures_of_another_split_are_measured_and_named(
 
 
 def test_without_mnist_the_paper_tier_is_refused_in_a_line_and_quick_has_digits(
-    folders: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], audit: Audit
-) -> None:
+    folders, tmp_path, cli, audit
+):
     store = tmp_path / "store"
-    assert run_command(["run", "yang2025", "--tier", "paper", "--store", str(store)]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    printed = cli("run", "yang2025", "--tier", "paper", "--store", store, code=2)
+    (line,) = printed.err.strip().splitlines()
     assert line.startswith("yang2025, experiment 'pictures': MNIST is neither in the folder of")
     assert "(no network)" in line
     assert "pip install '.[data]'" in line
@@ -400,7 +392,7 @@ def test_without_mnist_the_paper_tier_is_refused_in_a_line_and_quick_has_digits(
     assert experiment.proxy(quick) == images.STAND_IN
 
 
-def test_signals_are_pictures_of_their_digits_scaled_and_centred_as_asked() -> None:
+def test_signals_are_pictures_of_their_digits_scaled_and_centred_as_asked():
     pictures = images.pictures("digits", "train")
 
     def signals(digits: tuple[int, ...], tuples: int, centred: bool, scaling: Any) -> Array:
@@ -439,9 +431,7 @@ REAL = real_mnist()
 
 
 @pytest.mark.skipif(REAL is None, reason="MNIST's files are not at hand")
-def test_the_command_line_reads_them_from_a_data_dir(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_reads_them_from_a_data_dir(tmp_path, monkeypatch):
     assert REAL is not None
     place, split = REAL
     monkeypatch.setenv(images.DATA_VARIABLE, "")  # restored afterwards
@@ -456,11 +446,3 @@ def test_the_command_line_reads_them_from_a_data_dir(
     found = images.pictures("mnist", split)
     counts = [int((found.labels == digit).sum()) for digit in (1, 2)]
     assert counts == {"test": [1135, 1032], "train": [6742, 5958]}[split]
-
-
-def test_a_data_dir_must_be_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    missing = tmp_path / "missing"
-    assert run_command(["run", "yang2025", "--data-dir", str(missing)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"Invalid value for '--data-dir': dir '{missing}' does not exist.")
-    assert DATA_VARIABLE == images.DATA_VARIABLE

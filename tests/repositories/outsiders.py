@@ -1,7 +1,5 @@
 """An outsider's repository in miniature, its audit and its run file; and a run of its cells."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Mapping, Sequence

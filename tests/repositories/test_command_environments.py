@@ -1,7 +1,5 @@
 """Environments of commands: exactly what a file pins, made once; or a container, no network."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -77,9 +75,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_what_the_file_pins_is_installed_once_for_each_content(
-    tmp_path: Path, wheels: Path
-) -> None:
+def test_what_the_file_pins_is_installed_once_for_each_content(tmp_path, wheels):
     program = "import outsider; print(outsider.VERSION)"
     assert made(tmp_path, "outsider==1.0  # pinned\n", program) == "1.0"
     assert made(tmp_path, "outsider==2.0\n", program) == "2.0"
@@ -94,15 +90,13 @@ def test_what_the_file_pins_is_installed_once_for_each_content(
 
 
 @pytest.mark.slow
-def test_what_the_file_forgets_is_told(tmp_path: Path, wheels: Path) -> None:
+def test_what_the_file_forgets_is_told(tmp_path, wheels):
     with pytest.raises(CommandError, match=r"needy.* requires .*outsider"):
         made(tmp_path, "needy==1.0\n", "pass")
     assert made(tmp_path, "needy==1.0\noutsider==2.0\n", "import needy; print('in')") == "in"
 
 
-def test_nothing_to_install_needs_neither_uv_nor_a_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_to_install_needs_neither_uv_nor_a_network(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", "")
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "venv.py").write_text("raise SystemExit('code of the source runs')")
@@ -116,7 +110,7 @@ def test_nothing_to_install_needs_neither_uv_nor_a_network(
      "x @ file:///tmp/x", "numpy==2.0 --global-option=x", "--index-url https://example.org -e .",
      "--find-links https://example.org/${GITHUB_TOKEN}"],
 )  # fmt: skip
-def test_a_line_that_pins_nothing_is_refused(tmp_path: Path, line: str) -> None:
+def test_a_line_that_pins_nothing_is_refused(tmp_path, line):
     with pytest.raises(CommandError, match=r"\.txt:2: found .*; expected 'name==version'"):
         made(tmp_path, f"# first\n{line}\n", "pass")
 
@@ -159,8 +153,8 @@ def hostile_index(folder: Path, ran: Path) -> str:
 @pytest.mark.process
 @pytest.mark.skipif(UV is None, reason="uv is not installed")
 def test_a_package_runs_no_code_to_be_installed_unless_asked_and_then_sees_no_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     for name, text in TOKENS.items():
         monkeypatch.setenv(name, text)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "uv"))
@@ -181,7 +175,7 @@ def test_a_package_runs_no_code_to_be_installed_unless_asked_and_then_sees_no_to
 
 
 @pytest.mark.process
-def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path, wheels: Path) -> None:
+def test_lines_that_go_on_and_hashes_are_read(tmp_path, wheels):
     file = wheels / "outsider-1.0-py3-none-any.whl"
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     text = "--only-binary :all:\noutsider == 1.0 ; python_version > '3' \\\n    --hash=sha256:"
@@ -191,9 +185,7 @@ def test_lines_that_go_on_and_hashes_are_read(tmp_path: Path, wheels: Path) -> N
         made(tmp_path, f"{text}{'0' * 64}\n", program)
 
 
-def test_a_missing_file_or_python_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_or_python_is_one_line(tmp_path, monkeypatch):
     source = tmp_path / "source"
     source.mkdir()
 
@@ -240,9 +232,7 @@ def engine(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["docker", pytest.param("podman", marks=pytest.mark.process)])
-def test_a_container_has_no_network_and_sees_the_working_copy_alone(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_container_has_no_network_and_sees_the_working_copy_alone(tmp_path, name, monkeypatch):
     outsider(tmp_path, environment={"image": IMAGE}, variables={"OWN": "1"})
     log = engine(tmp_path, name, monkeypatch)
     (record,) = run(tmp_path).values()
@@ -257,9 +247,7 @@ def test_a_container_has_no_network_and_sees_the_working_copy_alone(
 
 
 @pytest.mark.process
-def test_a_container_that_takes_too_long_is_killed_by_its_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_container_that_takes_too_long_is_killed_by_its_engine(tmp_path, monkeypatch):
     script = {"log.py": "import time; time.sleep(60)"}
     outsider(tmp_path, script, environment={"image": IMAGE}, timeout=2)
     log = engine(tmp_path, "docker", monkeypatch)
@@ -269,16 +257,14 @@ def test_a_container_that_takes_too_long_is_killed_by_its_engine(
     assert ended == ["kill", started[started.index("--name") + 1]]
 
 
-def test_without_an_engine_a_container_is_a_failed_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_engine_a_container_is_a_failed_cell(tmp_path, monkeypatch):
     outsider(tmp_path, environment={"image": IMAGE})
     engine(tmp_path, "something_else", monkeypatch)
     (record,) = run(tmp_path).values()
     assert str(record.error).startswith("found none of docker, podman on PATH")
 
 
-def test_a_real_container(tmp_path: Path) -> None:
+def test_a_real_container(tmp_path):
     """With REPROAUDIT_TEST_IMAGE=NAME@sha256:…, an image that is here already and has python3."""
     if not any(map(shutil.which, ENGINES)):
         pytest.skip("no container engine (Docker, Podman) is on this machine")

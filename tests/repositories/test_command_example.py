@@ -1,9 +1,6 @@
 """The example of docs/command.md does what the page shows."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 from outsiders import EXAMPLE, ROOT
@@ -12,7 +9,7 @@ from walkthroughs import blocks, light_environment, run_page
 
 
 @pytest.mark.process
-def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
+def test_the_page_does_what_it_shows(tmp_path):
     """In an environment that has no torch."""
     light = light_environment(tmp_path / "light")
     environment = {**light, "REPROAUDIT_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": "1"}
@@ -26,6 +23,6 @@ def test_the_page_does_what_it_shows(tmp_path: Path) -> None:
     assert len([file for file in records if not file.name.endswith(".failed.json")]) == 15
 
 
-def test_the_run_file_of_the_page_is_the_files() -> None:
+def test_the_run_file_of_the_page_is_the_files():
     (shown,) = blocks("command.md", "yaml")
     assert shown == (EXAMPLE / "soudry2018.run.yaml").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """Foreign processes end with the command, its time, its caller, or its caller's death."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -62,7 +60,7 @@ def call(argv: list[str], folder: Path, seconds: float = SECONDS) -> Ended:
     return run_guarded(Call(tuple(argv), folder, dict(os.environ), seconds), lambda: None)
 
 
-def test_what_it_prints_and_how_it_ends(tmp_path: Path) -> None:
+def test_what_it_prints_and_how_it_ends(tmp_path):
     ended = call([sys.executable, "-c", "print('out'); import sys; sys.exit('err')"], tmp_path)
     assert (ended.stdout, ended.stderr) == (b"out\n", b"err\n")
     assert ended.fault == "ended with exit code 1"
@@ -74,7 +72,7 @@ def test_what_it_prints_and_how_it_ends(tmp_path: Path) -> None:
     assert absent.fault.endswith("absent')")
 
 
-def test_no_shell_reads_its_arguments(tmp_path: Path) -> None:
+def test_no_shell_reads_its_arguments(tmp_path):
     hostile = "$(touch injected); `touch injected` | touch injected"
     script = "import sys; print(sys.argv[1])"
     ended = call([sys.executable, "-c", script, hostile], tmp_path)
@@ -87,7 +85,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 
 @pytest.mark.process
 @needs_proc
-def test_the_time_is_up_for_all_of_them(tmp_path: Path) -> None:
+def test_the_time_is_up_for_all_of_them(tmp_path):
     began = time.monotonic()
     assert "took longer than 3 s" in call(family(tmp_path), tmp_path, 3.0).fault
     assert time.monotonic() - began < SECONDS
@@ -95,14 +93,14 @@ def test_the_time_is_up_for_all_of_them(tmp_path: Path) -> None:
 
 
 @needs_proc
-def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+def test_what_a_command_leaves_behind_ends_with_it(tmp_path):
     assert call(family(tmp_path, "pass"), tmp_path).fault == ""
     assert_all_gone(tmp_path)
 
 
 @pytest.mark.process
 @needs_proc
-def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
+def test_what_the_caller_raises_ends_all_of_them(tmp_path):
     def interrupt() -> None:
         if (tmp_path / "command").exists():
             raise KeyboardInterrupt
@@ -116,7 +114,7 @@ def test_what_the_caller_raises_ends_all_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.process)]
 )
-def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_callers_death_ends_all_of_them(tmp_path, number):
     program = (
         "import os\n"
         "from reproaudit.repositories.processes import Call, run_guarded\n"
@@ -133,7 +131,7 @@ def test_the_callers_death_ends_all_of_them(tmp_path: Path, number: signal.Signa
     assert_all_gone(tmp_path)
 
 
-def test_the_last_line_is_printable() -> None:
+def test_the_last_line_is_printable():
     assert Ended("", b"out", b"one\ntwo \x1b[31m\x07red\n\n").last_line() == "two ?[31m?red"
     assert Ended("", b"out\n", b" \n").last_line() == "out"
     assert Ended("", b"", b"").last_line() == ""

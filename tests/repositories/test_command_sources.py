@@ -1,7 +1,5 @@
 """Sources: exactly what is pinned, and nothing that leads out of its folder."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -21,9 +19,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
-def test_sources_and_environments_are_kept_in_the_users_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sources_and_environments_are_kept_in_the_users_cache(tmp_path, monkeypatch):
     for name in ("REPROAUDIT_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -50,7 +46,7 @@ def repository(folder: Path, name: str = "repository") -> tuple[Path, str]:
     return place, commit(place)
 
 
-def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path: Path) -> None:
+def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path):
     place, first = repository(tmp_path)
     (place / "train.py").write_text("second\n")
     commit(place)
@@ -65,9 +61,7 @@ def test_a_repository_at_a_revision_and_not_at_its_head_is_fetched_once(tmp_path
         unpacked(tmp_path, PinnedSource(git="repository", revision="1" * 40), "other")
 
 
-def test_links_hooks_and_filters_of_a_repository_do_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_hooks_and_filters_of_a_repository_do_nothing(tmp_path, monkeypatch):
     place = tmp_path / "repository"
     place.mkdir()
     (place / "link").symlink_to("/etc/passwd")
@@ -87,7 +81,7 @@ def test_links_hooks_and_filters_of_a_repository_do_nothing(
     assert not (tmp_path / "filtered").exists()
 
 
-def test_a_submodule_is_refused(tmp_path: Path) -> None:
+def test_a_submodule_is_refused(tmp_path):
     place, first = repository(tmp_path)
     entry = f"160000,{first},inner"
     git(place, "update-index", "--add", "--cacheinfo", entry)

@@ -1,7 +1,5 @@
 """Cells whose experiment is a command: what becomes of what it writes, prints and does."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -38,7 +36,7 @@ def failure(folder: Path, **settings: Any) -> str:
     return record.error
 
 
-def test_what_it_logs_becomes_the_record(tmp_path: Path) -> None:
+def test_what_it_logs_becomes_the_record(tmp_path):
     outsider(tmp_path, {"top/log.py": WRITES}, folder="top")
     found = run(tmp_path, (0, 3), jobs=2)
     assert {one.status for one in found.values()} == {CellStatus.COMPLETED}
@@ -51,7 +49,7 @@ def test_what_it_logs_becomes_the_record(tmp_path: Path) -> None:
     assert not list(Path(tmp_path / "repository").glob("out"))  # it ran in a copy
 
 
-def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path: Path) -> None:
+def test_a_non_zero_exit_is_a_failed_cell_that_names_its_stderr(tmp_path):
     script = "import sys\nprint('first' + 'x' * 5_000_000)\nsys.exit('the loss is gone')\n"
     outsider(tmp_path, {"log.py": script})
     said = failure(tmp_path)
@@ -81,29 +79,27 @@ UNUSABLE_TOO = [
     ("script", "says"),
     [*UNUSABLE, *(pytest.param(*row, marks=pytest.mark.process) for row in UNUSABLE_TOO)],
 )
-def test_logs_that_cannot_be_used_are_a_failed_cell(tmp_path: Path, script: str, says: str) -> None:
+def test_logs_that_cannot_be_used_are_a_failed_cell(tmp_path, script, says):
     outsider(tmp_path, {"log.py": script})
     said = failure(tmp_path)
     assert says in said
     assert "reproaudit-" not in said  # the working copy is gone, and its path says nothing
 
 
-def test_a_gap_that_is_attested_passes(tmp_path: Path) -> None:
+def test_a_gap_that_is_attested_passes(tmp_path):
     script = WRITES.replace('f"{step},', 'f"" if step == 60 else f"{step},')
     outsider(tmp_path, {"log.py": script}, complete="Step 60 is not logged by design.")
     assert only(run(tmp_path)).status is CellStatus.COMPLETED
 
 
-def test_numbers_that_are_not_finite_are_a_diverged_cell(tmp_path: Path) -> None:
+def test_numbers_that_are_not_finite_are_a_diverged_cell(tmp_path):
     outsider(tmp_path, {"log.py": WRITES.replace("{seed + step}", "{'nan' if step else 0}")})
     record = only(run(tmp_path))
     assert record.status is CellStatus.DIVERGED
     assert record.error == "series 'norm' is NaN or above 1e+150 at step 20"
 
 
-def test_its_environment_holds_what_the_run_file_says_and_no_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_environment_holds_what_the_run_file_says_and_no_secret(tmp_path, monkeypatch):
     monkeypatch.setenv("SECRET_TOKEN", "hush")
     script = "import json, os, sys\nprint(json.dumps([dict(os.environ), sys.argv, os.getcwd()]))\n"
     outsider(tmp_path, {"log.py": script + WRITES}, variables={"OWN": "a {b} $HOME"})
@@ -117,13 +113,13 @@ def test_its_environment_holds_what_the_run_file_says_and_no_secret(
     assert not Path(place).exists()
 
 
-def test_a_setting_that_is_built_in_refuses_another_value(tmp_path: Path) -> None:
+def test_a_setting_that_is_built_in_refuses_another_value(tmp_path):
     outsider(tmp_path)
     with pytest.raises(SpecError, match="the run file says that 'logistic' is built into the code"):
         run(tmp_path, loss="squared")
 
 
-def test_spelled_values_and_arguments_that_are_left_out(tmp_path: Path) -> None:
+def test_spelled_values_and_arguments_that_are_left_out(tmp_path):
     fixed = {name: value for name, value in ALL_FIXED.items() if name in ("other_points",)}
     script = "import sys\nprint(sys.argv[3:])\n" + WRITES
     command = ["python", "log.py", "{seed}", "{steps}", "--{loss}", "{weights}",
@@ -159,9 +155,7 @@ def digest(folder: Path) -> str:
         (("experiments", "separable", "variables"), {"A": "b"}, True),
     ],
 )
-def test_what_changes_a_number_changes_the_fingerprint(
-    tmp_path: Path, place: tuple[str, ...], value: object, matters: bool
-) -> None:
+def test_what_changes_a_number_changes_the_fingerprint(tmp_path, place, value, matters):
     said = outsider(tmp_path)
     before = digest(tmp_path)
     file = tmp_path / "audits" / "soudry2018.run.yaml"
@@ -175,7 +169,7 @@ def test_what_changes_a_number_changes_the_fingerprint(
     assert (digest(tmp_path) != before) is matters
 
 
-def test_the_audits_declarations_count_and_its_words_do_not(tmp_path: Path) -> None:
+def test_the_audits_declarations_count_and_its_words_do_not(tmp_path):
     outsider(tmp_path)
     before = digest(tmp_path)
     audit = tmp_path / "audits" / "soudry2018.yaml"
@@ -190,9 +184,7 @@ def test_the_audits_declarations_count_and_its_words_do_not(tmp_path: Path) -> N
 # --- consent --------------------------------------------------------------------------------------
 
 
-def test_it_runs_with_consent_only_and_a_change_asks_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_runs_with_consent_only_and_a_change_asks_again(tmp_path, monkeypatch, cli):
     monkeypatch.delenv("REPROAUDIT_TRUST", raising=False)
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     marker = tmp_path / "ran"
@@ -200,8 +192,7 @@ def test_it_runs_with_consent_only_and_a_change_asks_again(
     audits = ["--audits", str(tmp_path / "audits")]
     store = ["--store", str(tmp_path / "runs")]
     smoke = ["run", "soudry2018", *audits, *store, "--tier", "smoke", "--seeds", "0"]
-    assert run_command(smoke) == 2
-    refused = capsys.readouterr().err
+    refused = cli(*smoke, code=2).err
     assert "python log.py {seed} {steps}" in refused
     assert "../repository (git " in refused
     (line,) = [word for word in refused.split() if len(word) == 64]
@@ -214,9 +205,7 @@ def test_it_runs_with_consent_only_and_a_change_asks_again(
     assert run_command(smoke) == 2
 
 
-def test_nothing_but_run_executes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_but_run_executes_it(tmp_path, monkeypatch, capsys):
     marker = tmp_path / "ran"
     outsider(tmp_path, {"log.py": f"open({str(marker)!r}, 'w')\n" + WRITES})
     audits = ["--audits", str(tmp_path / "audits")]

@@ -1,11 +1,7 @@
 """Run files: every fault at once, each on one line with its place, its rule and what to do."""
 
-from __future__ import annotations
-
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +9,6 @@ from outsiders import EXAMPLE, ROOT, outsider, run, write
 from pydantic import BaseModel
 
 from reproaudit.audit.catalog import Catalog
-from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.repositories import run_file
 from reproaudit.repositories.run_file import check_run_file, filled, load_run_file, placeholders
@@ -72,7 +67,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("at", "value", "rule", "says"), FAULTS)
-def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, says: str) -> None:
+def test_a_fault_is_one_line(tmp_path, at, value, rule, says):
     said = outsider(tmp_path)
     change(at, value)(said)
     file = write(tmp_path, said)
@@ -86,7 +81,7 @@ def test_a_fault_is_one_line(tmp_path: Path, at: str, value: Any, rule: str, say
         load_run_file(file)
 
 
-def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
+def test_several_faults_are_told_at_once_with_their_lines(tmp_path):
     said = outsider(tmp_path)
     for at, value in (("~.timeout", -1), ("source.revision", "v1"), ("~.files", ["/x"])):
         change(at, value)(said)
@@ -100,8 +95,8 @@ def test_several_faults_are_told_at_once_with_their_lines(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_what_leaves_open_what_is_installed_is_named_before_anything_is_run(
-    tmp_path: Path, is_remote: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, is_remote, monkeypatch
+):
     """A source that is not on this machine is read once it was fetched; until then that is told."""
     monkeypatch.setenv("REPROAUDIT_CACHE", str(tmp_path / "cache"))
     lines = [
@@ -135,7 +130,7 @@ def test_what_leaves_open_what_is_installed_is_named_before_anything_is_run(
         assert said in fault.message
 
 
-def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
+def test_beside_a_module_or_without_its_audit(tmp_path):
     outsider(tmp_path)
     file = tmp_path / "audits" / "soudry2018.run.yaml"
     module = file.with_name("soudry2018.py")
@@ -147,27 +142,23 @@ def test_beside_a_module_or_without_its_audit(tmp_path: Path) -> None:
     assert [one.rule for one in check_run_file(file.with_name("absent.run.yaml"))] == ["RA001"]
 
 
-def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_takes_the_slug_the_audit_the_folder_and_the_run_file(tmp_path, cli):
     said = outsider(tmp_path)
     audits = tmp_path / "audits"
     names = (["soudry2018", "--audits", str(audits)], [str(audits)],
              [str(audits / "soudry2018.yaml")], [str(audits / "soudry2018.run.yaml")])  # fmt: skip
     for good in names:
-        assert run_command(["check", *good]) == 0, good
-        assert "1 audit: no errors, no warnings" in capsys.readouterr().out
+        assert "1 audit: no errors, no warnings" in cli("check", *good).out
     change("~.timeout", -1)(said)
     write(tmp_path, said)
     for bad in names[:2] + names[3:]:
-        assert run_command(["check", *bad, "--json"]) == 2
-        (fault,) = json.loads(capsys.readouterr().out)
+        (fault,) = cli("check", *bad, "--json", code=2).data
         assert fault["file"].endswith("soudry2018.run.yaml")
         assert fault["path"] == "experiments.separable.timeout"
         assert fault["message"].startswith("found -1; it should be greater than 0")
 
 
-def test_the_example_is_valid_and_no_audit(tmp_path: Path) -> None:
+def test_the_example_is_valid_and_no_audit(tmp_path):
     outsider(tmp_path)
     assert {"soudry2018"} == Catalog(tmp_path / "audits").entries.keys() - Catalog().entries.keys()
     file = tmp_path / "audits" / "soudry2018.run.yaml"
@@ -177,7 +168,7 @@ def test_the_example_is_valid_and_no_audit(tmp_path: Path) -> None:
     assert "RA005" in {one.rule for one in check_run_file(file)}
 
 
-def test_arguments_are_filled_in_and_nothing_else_is_read_in_them() -> None:
+def test_arguments_are_filled_in_and_nothing_else_is_read_in_them():
     values = {"seed": 3, "rate": 1e-05, "flag": True, "box": (1, 2.5), "text": "{seed} $x"}
     assert filled("--rate={rate}", values, {}) == "--rate=1e-05"
     assert filled("{{{flag}}} {box}", values, {}) == "{true} 1,2.5"
@@ -193,6 +184,6 @@ MODELS = [one for one in vars(run_file).values()
 
 
 @pytest.mark.parametrize("field", sorted({f for model in MODELS for f in model.model_fields}))
-def test_the_manual_names_every_field(field: str) -> None:
+def test_the_manual_names_every_field(field):
     page = (ROOT / "docs" / "command.md").read_text()
     assert re.search(rf"`{field}`", page)

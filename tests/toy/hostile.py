@@ -1,7 +1,5 @@
 """Experiments that do what none should: each must cost its own cell and nothing else."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal
@@ -155,5 +153,5 @@ def _deaf(_settings: Settings, session: Session) -> Measurements:
 
 
 EXPERIMENTS = {name: Experiment(Settings, _measure(name)) for name in (*DEEDS, *RESULTS)} | {
-    "deaf": Experiment(Settings, _deaf),
+    "deaf": Experiment(Settings, _deaf)
 }

@@ -1,7 +1,5 @@
 """A paper in miniature: noisy gradient descent on ½‖w‖², as slow as a test wants it."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -14,15 +12,7 @@ from typing import Any
 import numpy as np
 from toy_parts import gradient
 
-from reproaudit.lab import (
-    Experiment,
-    Measurements,
-    Series,
-    Session,
-    generator,
-    train,
-    training,
-)
+from reproaudit.lab import Experiment, Measurements, Series, Session, generator, train, training
 
 if "TOY_CHECKPOINT_SECONDS" in os.environ:
     training.CHECKPOINT_SECONDS = float(os.environ["TOY_CHECKPOINT_SECONDS"])

@@ -1,7 +1,5 @@
 """What the toy paper imports from its own folder."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -94,7 +94,8 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     with suppress(OSError):  # if memory runs out, this process goes and not the one that records
         Path("/proc/self/oom_score_adj").write_text("1000")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    watch = threading.Thread(target=_end_with_parent, daemon=True)
+    watch.start()
     one_at_a_time = threading.Lock()
 
     def send(message: Event | JobOutcome) -> None:
@@ -110,9 +111,10 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
             with suppress(Exception):  # an experiment may have closed it
                 sys.stdout.flush()
             send(outcome)
-    except (EOFError, KeyboardInterrupt):
+    except KeyboardInterrupt:
         pass
-    except OSError:  # the pipe is gone, by the parent's death or a misdeed
+    except (EOFError, OSError):  # the pipe is gone, by the parent's death or a misdeed
+        watch.join(1.0)  # after the parent's death, it ends the children too
         os._exit(1)
 
 
