@@ -1,7 +1,5 @@
 """ioffe2015: closed forms of batch normalization against the code."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -36,7 +34,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_gradients_are_those_of_differences(form: paper.Form) -> None:
+def test_gradients_are_those_of_differences(form):
     net, batch = net_of(), batch_of(form)
     rng = np.random.default_rng(3)
     noise = [
@@ -67,7 +65,7 @@ def test_gradients_are_those_of_differences(form: paper.Form) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_without_a_step_below_there_is_no_shift(form: paper.Form) -> None:
+def test_without_a_step_below_there_is_no_shift(form):
     net, batch = net_of(), batch_of(form)
     gradients = paper.backprop(net, batch, form)[1]
     for rate, place in ((0.0, 2), (0.1, 0)):
@@ -78,7 +76,7 @@ def test_without_a_step_below_there_is_no_shift(form: paper.Form) -> None:
 
 
 @pytest.mark.parametrize("scale", [None, 1.0])
-def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale: float | None) -> None:
+def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale):
     form = paper.Form(True, True, scale)
     net, batch = net_of(), batch_of(form)
     large = [net[0], net[1]._replace(weights=1e4 * net[1].weights), net[2]]
@@ -91,7 +89,7 @@ def test_normalization_makes_the_loss_blind_to_the_scale_of_a_unit(scale: float 
     assert np.abs(along) == pytest.approx(0, abs=1e-6 * norms.max())
 
 
-def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root() -> None:
+def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root():
     rng, m = np.random.default_rng(0), 50
     slope, y = rng.standard_normal((1, m)), rng.standard_normal((1, m))
     y = (y - y.mean()) / y.std()
@@ -102,7 +100,7 @@ def test_the_slope_is_a_projection_whose_last_term_is_over_m_and_not_its_root() 
 
 
 @pytest.mark.parametrize("normalized", [False, True])
-def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> None:
+def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized):
     form = paper.Form(normalized, True, 1.0)
     net, batch = net_of(), batch_of(form)
     few = paper.rotated(batch.inputs, batch.targets)
@@ -117,7 +115,7 @@ def test_a_rotated_batch_has_the_same_loss_and_gradients(normalized: bool) -> No
 @pytest.mark.parametrize(
     ("definition", "moved"), [("percentiles", 5 / 70), ("moments", 5 / 2 / 850**0.5)]
 )
-def test_a_path_counts_every_move_in_spreads(definition: str, moved: float) -> None:
+def test_a_path_counts_every_move_in_spreads(definition, moved):
     """The numbers 0 to 100 have percentiles 70 apart, and a variance of (101² − 1)/12 = 850.
 
     The mean moves by 1, 1 and 3 in all, and the deviation stays.
@@ -126,7 +124,7 @@ def test_a_path_counts_every_move_in_spreads(definition: str, moved: float) -> N
     assert paper.path(entering, definition) == pytest.approx(moved)
 
 
-def test_pictures_have_pixels_of_0_and_1_and_say_what_stands_in() -> None:
+def test_pictures_have_pixels_of_0_and_1_and_say_what_stands_in():
     settings = Catalog()["ioffe2015"].audit().values_of("sigmoid", "quick")
     quick = AuditSettings(**settings)
     pixels, labels = paper.binary_pictures(quick.images, quick.split)
