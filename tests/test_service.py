@@ -17,8 +17,16 @@ from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
 from reproaudit.consent import ConsentError
 from reproaudit.run.events import CellFinished
+from reproaudit.service.check import check_audits
 from reproaudit.service.events import WorkStarted
+from reproaudit.service.judge import judge_folder
+from reproaudit.service.listing import summaries_of
 from reproaudit.service.permission import Permission
+from reproaudit.service.plan import plan_audit
+from reproaudit.service.report import report_papers
+from reproaudit.service.review_files import review_audit
+from reproaudit.service.run import How, Papers, run_papers
+from reproaudit.service.verify import prune_store, verify_store
 from reproaudit.service.workspace import Workspace
 from reproaudit.store.memory import most_memory
 
@@ -58,28 +66,32 @@ def test_a_line_that_writes_is_noticed(code: str) -> None:
     assert CONSOLE & {name for _, name in names_in(ast.parse(code))}
 
 
+def allowed(place: Workspace) -> Papers:
+    return place.allowed(["mini"], Permission(trust=True))
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Workspace:
     folder = tmp_path_factory.mktemp("place")
     write_paper(folder / "audits")
     place = Workspace(folder / "audits", folder / "runs")
-    ran = place.run(["mini"], "smoke", how=place.how(jobs=1), permission=Permission(trust=True))
+    ran = run_papers(allowed(place), "smoke", How(place.records, jobs=1), pages=place.pages)
     assert ran.failed == 0
     return place
 
 
 SAME: dict[str, Callable[[Workspace], Any]] = {
-    "list": lambda place: place.list(),
-    "check mini": lambda place: place.check(["mini"]),
-    "plan mini": lambda place: place.plan("mini"),
-    "report mini": lambda place: place.report(place.select(["mini"])),
-    "verify mini": lambda place: place.verify(["mini"]),
-    "prune mini --dry-run": lambda place: place.prune(["mini"], dry_run=True),
-    "run mini --tier smoke": lambda place: place.run(
-        ["mini"], "smoke", permission=Permission(trust=True)
+    "list": lambda place: summaries_of(place.select(everything=True), place.store, place.pages),
+    "check mini": lambda place: check_audits(["mini"], place.catalog),
+    "plan mini": lambda place: plan_audit(place, "mini"),
+    "report mini": lambda place: report_papers(place, place.select(["mini"])),
+    "verify mini": lambda place: verify_store(place.catalog, place.records, ["mini"]),
+    "prune mini --dry-run": lambda place: prune_store(place.records, ["mini"], dry_run=True),
+    "run mini --tier smoke": lambda place: run_papers(
+        allowed(place), "smoke", How(place.records), pages=place.pages
     ),
 }
-"""By command line, the method that stands for it."""
+"""By command line, the function that stands for it."""
 
 
 @pytest.mark.parametrize("words", SAME)
@@ -97,12 +109,10 @@ def test_a_model_is_what_the_command_prints_as_json(
 def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> None:
     events: list[object] = []
     cards: list[str] = []
-    ran = place.run(
-        ["mini"],
+    ran = run_papers(
+        allowed(place),
         "smoke",
-        how=place.how(jobs=1, fresh=True),
-        permission=Permission(trust=True),
-        writes=False,
+        How(place.records, jobs=1, fresh=True),
         on_event=events.append,
         on_card=lambda card: cards.append(card.paper.slug),
     )
@@ -122,7 +132,7 @@ def test_consent_is_asked_for_through_the_callback(
     monkeypatch.setenv("REPROAUDIT_TRUST", "0")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     with pytest.raises(ConsentError, match=r"pass trust=True"):
-        place.check(["mini"], run=True)
+        check_audits(["mini"], place.catalog, run=True)
     named: list[str] = []
     questions: list[str] = []
 
@@ -131,7 +141,7 @@ def test_consent_is_asked_for_through_the_callback(
         return True
 
     permission = Permission(ask=ask, on_code=named.append)
-    assert place.check(["mini"], run=True, permission=permission).errors == 0
+    assert check_audits(["mini"], place.catalog, True, permission).errors == 0
     assert len(questions) == len(named) == 1
     assert named[0].startswith("mini: the code of ")
 
@@ -151,10 +161,10 @@ def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
 ) -> None:
     audits = write_paper(tmp_path / "audits")
     own = Workspace(audits, tmp_path / "runs", place.pages)
-    own.review("mini", "R. Reviewer", ["Open Datasets=agree: It is there."])
+    review_audit(own, own.entry("mini"), "R. Reviewer", ["Open Datasets=agree: It is there."])
     measured = tmp_path / "measured"
     reproaudit.write_measurements(measured, audits / "mini.yaml", every_run())
-    judged = own.judge("mini", measured)
+    judged = judge_folder(own.entry("mini"), measured)
     decisions = judged.scorecard.reviews.variables[VariableName.OPEN_DATASETS]
     assert [decision.reviewer for decision in decisions] == ["R. Reviewer"]
     by_api = reproaudit.judge_measurements(audits / "mini.yaml", measured)

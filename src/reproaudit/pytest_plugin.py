@@ -104,9 +104,13 @@ class ClaimTests:
                 ask=lambda _question: False,  # pytest has taken the terminal
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.service.workspace import Workspace
+        from reproaudit.audit.model import TIERS
+        from reproaudit.store.choosing import has_records
+        from reproaudit.store.records import Store
 
-        tier = Workspace(store=self.store).measured_tier(file.stem, self.tier)
+        store = Store(self.store)
+        tiers = [self.tier] if self.tier else reversed(TIERS)
+        tier = next((tier for tier in tiers if has_records(store, file.stem, tier)), None)
         return None if tier is None else api.open_scorecard(file, tier=tier, store=self.store)
 
     def folder_around(self, place: Path) -> Path | None:

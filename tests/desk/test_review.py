@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from factories import make_scorecard
 from reproaudit.audit import REVIEW_FILE, catalog
+from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.loading import load_audit, load_reviews, read_as
 from reproaudit.audit.model import Audit, VariableName
@@ -33,6 +34,7 @@ from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.service import edits
 from reproaudit.service.review_files import review_audit, save, written
+from reproaudit.service.workspace import Workspace
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"
@@ -55,6 +57,11 @@ def orders(audit: Audit, *given_orders: str, reviewer: str = "R2") -> Reviews:
     for order in given_orders:
         reviews = edits.carry_out(reviews, audit, order, reviewer, DAY)
     return reviews
+
+
+def reviewed(audit_file: Path, reviewer: str, *given_orders: str) -> bool:
+    """Carries orders out by the command; whether the file changed."""
+    return review_audit(Workspace(), entry_of(audit_file), reviewer, given_orders).changed
 
 
 def test_orders_decide_dispute_answer_and_withdraw(audit: Audit) -> None:
@@ -162,7 +169,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path: Path) -> None:
     def by_the_command(reviewer: str) -> None:
         for name in VariableName:
             orders = [f"{name}=agree: so"]
-            if review_audit(tmp_path / "wang2024.yaml", file, reviewer, orders, False):
+            if reviewed(tmp_path / "wang2024.yaml", reviewer, *orders):
                 told.add((reviewer, name.value))
 
     works = {"R2": at_the_desk, "R3": by_the_command, "R4": at_the_desk, "R5": by_the_command}
@@ -179,8 +186,8 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     target, link = tmp_path / "shared" / "file.yaml", tmp_path / "toy.review.yaml"
     link.symlink_to(Path("shared", "file.yaml"))
-    review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: first"], False)
-    assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
+    reviewed(tmp_path / TOY.name, "R2", "Pseudocode=agree: first")
+    assert reviewed(tmp_path / TOY.name, "R2", "Pseudocode=agree: so")
     assert link.is_symlink()
     assert "reason: so" in target.read_text(encoding="utf-8")
     assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
@@ -407,8 +414,7 @@ def test_others_decisions_are_hidden_until_the_reviewers_own(desk: RunningDesk) 
 
 def elsewhere(desk: RunningDesk, reviewer: str, *orders: str) -> None:
     """Carries orders out by the command, as somebody would meanwhile."""
-    audit_file = desk.file.with_name("wang2024.yaml")
-    review_audit(audit_file, desk.file, reviewer, orders, False)
+    reviewed(desk.file.with_name("wang2024.yaml"), reviewer, *orders)
 
 
 def changed(desk: RunningDesk, old: str, new: str) -> None:

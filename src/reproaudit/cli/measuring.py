@@ -15,8 +15,7 @@ from reproaudit.cli.output import present
 
 if TYPE_CHECKING:
     from reproaudit.service.adopt import CodeComparison, Prepared
-    from reproaudit.service.run import CustomRun, Ran
-    from reproaudit.service.status import TierState
+    from reproaudit.service.run import Ran
 
 _Answer = TypeVar("_Answer")
 """What work returns."""
@@ -66,36 +65,40 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
+    from reproaudit.report.terminal import measurement_lines
+    from reproaudit.service.run import How, run_custom, run_papers
+    from reproaudit.service.status import state_of
+
     workspace = open_workspace(audits, store, out)
     named = workspace.select(slugs or (), everything, shipped, salt, tier)
-    papers = [paper for paper in named if paper.code is not None or not everything]
-    here = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
-    how = workspace.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
-    ask = permission(trust)
+    how = How(
+        workspace.records,
+        device=device,
+        jobs=jobs,
+        seconds=cell_timeout,
+        memory=memory,
+        data=data_dir,
+        fresh=fresh,
+        form=form,
+        engine=options.engine_of(executor, slurm, block),
+        shard=shard,
+        leave=leave,
+        until=options.end_of(budget),
+    )
+    chosen = [paper for paper in named if paper.code is not None or not everything]
+    papers = workspace.allowed(chosen, permission(trust))
     if status:
-        return _present_whole(workspace.status(papers, tier, how=how, permission=ask), as_json)
+        state = state_of(papers, tier, how)
+        present(state.data, state.lines, as_json)
+        return 0
     if seeds is None and not experiments and not settings:
-        run_tier = partial(
-            workspace.run, papers, tier, how=how, cheapest=everything, permission=ask
-        )
-        ran = _shown_run(run_tier, verbose, as_json)
+        run_tier = partial(run_papers, papers, tier, how, cheapest=everything)
+        ran = _shown_run(partial(run_tier, pages=workspace.pages), verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
-    run_custom = partial(workspace.run_custom, papers, tier, seeds, experiments or ())
-    run_cells = partial(run_custom, settings or (), how=how, permission=ask)
-    return _present_custom(_followed(run_cells, verbose), as_json)
-
-
-def _present_custom(custom: CustomRun, as_json: bool) -> int:
-    from reproaudit.report.terminal import measurement_lines
-
+    given = (seeds, experiments or (), settings or ())
+    custom = _followed(partial(run_custom, papers, tier, how, *given), verbose)
     present(custom.data, measurement_lines(custom.records), as_json)
     return exit_code((), None, custom.failed > 0)
-
-
-def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool) -> int:
-    """Print what knows its own lines; the exit code is 0."""
-    present(answer.data, answer.lines, as_json)
-    return 0
 
 
 def _followed(work: Callable[..., _Answer], verbose: bool = False) -> _Answer:
@@ -143,10 +146,11 @@ def multiverse(
     Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.cli.scorecards import RunPrinter
+    from reproaudit.service.run import How, run_papers
 
     workspace = open_workspace(audits, store, out)
-    (paper,) = workspace.select([slug])
-    how = workspace.how(
+    how = How(
+        workspace.records,
         device=device,
         jobs=jobs,
         seconds=cell_timeout,
@@ -154,9 +158,10 @@ def multiverse(
         data=data_dir,
         fresh=fresh,
         engine=options.engine_of(executor, slurm, block),
-        budget=budget,
+        until=options.end_of(budget),
     )
-    run_all = partial(workspace.multiverse, paper, tier, how=how, permission=permission(trust))
+    papers = workspace.allowed(workspace.select([slug]), permission(trust))
+    run_all = partial(run_papers, papers, tier, how, alternatives=True, pages=workspace.pages)
     ran = _followed(run_all, verbose)
     printer = RunPrinter(as_json, verbose)
     printer.add(*ran.scorecards)
@@ -190,13 +195,18 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
+    from reproaudit.service.adopt import adopt_code, prepare_adoption
+    from reproaudit.service.run import How
+
     workspace = open_workspace(audits, store, out)
-    (paper,) = workspace.select([slug])
-    how = workspace.how(device=device, jobs=jobs, data=data_dir, budget=budget)
-    compare: Callable[..., Prepared | CodeComparison] = partial(workspace.adopt, old=old)
-    compare = workspace.prepare if prepare else compare
-    work = partial(compare, paper, how=how, permission=permission(trust))
-    return _present_whole(_followed(work, verbose), as_json)
+    until = options.end_of(budget)
+    how = How(workspace.records, device=device, jobs=jobs, data=data_dir, until=until)
+    ((entry, audit),) = workspace.allowed(workspace.select([slug]), permission(trust))
+    compare: Callable[..., Prepared | CodeComparison] = partial(adopt_code, wanted=old)
+    compare = prepare_adoption if prepare else compare
+    compared = _followed(partial(compare, entry, audit, how, workspace.pages), verbose)
+    present(compared.data, compared.lines, as_json)
+    return 0
 
 
 @app.command()
@@ -216,14 +226,11 @@ def verify(
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    verify_store = partial(
-        open_workspace(audits, store).verify,
-        slugs or (),
-        recompute=recompute,
-        repair=repair,
-        permission=permission(trust),
-    )
-    verified = _followed(verify_store)
+    from reproaudit.service.verify import verify_store
+
+    place = open_workspace(audits, store)
+    wanted = (slugs or (), recompute, repair, permission(trust))
+    verified = _followed(partial(verify_store, place.catalog, place.records, *wanted))
     measured = f", {len(verified.recomputed)} measured again" if recompute else ""
     count = f"{verified.records} records read{measured}: {len(verified.faults) or 'no'} faults"
     present(verified.data, [*map(str, verified.faults), count], as_json)
@@ -244,7 +251,10 @@ def merge(
     Each record is verified: its digest, its identity, its place and the list of its store. What
     cannot be used, or holds other numbers than a record that is there already, is named and left.
     """
-    merged = open_workspace(store=store).merge(folders)
+    from reproaudit.service.merge import merge_stores
+    from reproaudit.store.records import Store
+
+    merged = merge_stores(list(map(Store, folders)), Store(store))
     present(merged.data, merged.lines, as_json)
     return exit_code((), None, bool(merged.faults))
 
@@ -264,7 +274,10 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    pruned = open_workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
+    from reproaudit.service.verify import prune_store
+
+    records = open_workspace(store=store).records
+    pruned = prune_store(records, slugs or (), unfinished=unfinished, dry_run=dry_run)
     done = "removed" if pruned.is_removed else "would be removed"
     size = sum(leftover.size for leftover in pruned.leftovers)
     lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -133,6 +134,11 @@ def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None,
         return None
     known = {"options": slurm, "block": block}
     return _engines.Engine(name, address, **{key: value for key, value in known.items() if value})
+
+
+def end_of(budget: float | None) -> float:
+    """Return by `time.monotonic` when the last cell may start."""
+    return math.inf if budget is None else time.monotonic() + budget
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:

@@ -121,7 +121,7 @@ class Prepared(StrictModel):
         )
 
 
-def prepare(
+def prepare_adoption(
     entry: Entry,
     audit: Audit,
     how: How,
@@ -155,7 +155,7 @@ def adopt_code(
 
     Args:
         reports: the folder of reports; shipped records there are looked at, too.
-        wanted: the ``old`` of `Workspace.adopt`.
+        wanted: the beginning of the digest of the old code; that of most records if None.
 
     Raises:
         UsageError: if there are no records, if the digest is unknown, or if other versions made

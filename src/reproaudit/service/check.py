@@ -14,7 +14,7 @@ from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError
-from reproaudit.service.permission import Permission
+from reproaudit.service.permission import NOT_GIVEN, Permission
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Checked:
 
 
 def check_audits(
-    named: Sequence[str], catalog: Catalog, *, run: bool = False, permission: Permission
+    named: Sequence[str], catalog: Catalog, run: bool = False, permission: Permission = NOT_GIVEN
 ) -> Checked:
     """Find every fault of audits that are named by slug, file or folder; of all if none is.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import TierName
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import ExportRequest, export_files
 from reproaudit.report.making import as_written_words
-from reproaudit.store.records import Store
+from reproaudit.service.workspace import Workspace
 from reproaudit.store.shipped import packed_for_report
 
 
@@ -31,17 +31,17 @@ class Exports:
 
 
 def export_paper(
+    workspace: Workspace,
     entry: Entry,
     export_format: str,
-    scorecard: Callable[[], Scorecard],
-    store: Store,
+    *,
+    tier: TierName | None = None,
     out: Path | None = None,
     **signature: Any,
 ) -> Exports:
     """Write a paper's scorecard in a standard format.
 
     Args:
-        scorecard: reads the scorecard, once the request is found to suit the format.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
         signature: what only a person can state; `ExportRequest` describes it.
 
@@ -53,12 +53,12 @@ def export_paper(
     remarks: list[str] = []
 
     def card() -> Scorecard:
-        read = scorecard()
+        read = workspace.scorecard(entry, tier)
         if words := as_written_words(read):
             remarks.append(f"{slug}: {words}")
         return read
 
-    pack = partial(packed_for_report, store, slug)
+    pack = partial(packed_for_report, workspace.records, slug)
     request = ExportRequest(card, entry.audit_file, pack, **signature)
     written, data = export_files(export_format, request, slug, out)
     if missing := data.get("missing"):

@@ -26,6 +26,7 @@ from reproaudit.formats.verdict import Estimate
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.answers import scorecard_of_paper
+from reproaudit.service.workspace import PaperLike, Workspace
 from reproaudit.store.memory import most_memory
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -213,18 +214,22 @@ class Plan:
         yield "Machines share the runs: the same run with --shard I/N on each, then merge."
 
 
-def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, out: Path) -> Plan:
+def plan_audit(workspace: Workspace, paper: PaperLike, tier: TierName | None = None) -> Plan:
     """Return what will decide and what must run; nothing is run.
+
+    The runs' time is known by the store, else by the records and scorecards of reports.
 
     Args:
         tier: None for quick, or for paper if the audit has no module.
-        store: the records by which the runs' time is known.
-        out: the folder of reports, whose records and scorecards serve where the store has none.
 
     Raises:
         UsageError: at the smoke tier, which judges nothing, or if there are no claims.
         StoreError: at a damaged scorecard.
     """
+    entry = workspace.entry(paper)
+    audit = workspace.audit(paper)
+    store = workspace.records
+    out = workspace.pages
     tier = tier or ("quick" if entry.code is not None else "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke', which judges nothing; expected quick or paper.")

@@ -17,6 +17,7 @@ from reproaudit.scorecard.files import folder_of
 from reproaudit.service.listing import scales_words
 from reproaudit.service.pages import registers_of, write_registers, write_report
 from reproaudit.service.unchanged import MadeReport, ReportNote
+from reproaudit.service.workspace import Workspace
 from reproaudit.store.records import Store
 
 
@@ -45,14 +46,13 @@ class ReportedPapers:
 
 
 def report_papers(
+    workspace: Workspace,
     entries: Sequence[Entry],
-    store: Path,
-    out: Path,
     *,
     tier: TierName | None = None,
     formats: frozenset[str] | None = None,
     group: str | None = None,
-    needs_all: bool = False,
+    needs_all: bool = True,
 ) -> ReportedPapers:
     """Write the reports of papers, in all formats if none is named.
 
@@ -66,6 +66,8 @@ def report_papers(
         AuditError: if a single paper cannot be shown.
         UsageError: if no paper has anything to report.
     """
+    store = workspace.store
+    out = workspace.pages
     wanted = frozenset(FORMATS) if formats is None else formats
     pages = wanted - {TERMINAL}
     scorecards: list[Scorecard] = []

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Callable, Iterable
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -19,12 +21,14 @@ from reproaudit.audit.document import read_file
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.layout import Dumper
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
+from reproaudit.audit.model import TierName
 from reproaudit.audit.review import Reviews
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.edits import carry_out, sign_off, with_note
+from reproaudit.service.workspace import Workspace
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 
@@ -51,14 +55,22 @@ def named_reviewer(reviewer: str) -> str:
     return reviewer.strip()
 
 
-def note_for(text: str, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
-    """Return a note with the digest of the answers that it is for; a UsageError without them."""
-    if card is None:
-        raise UsageError(
-            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
-            f"no report. Make them with: reproaudit run {entry.slug}"
-        )
-    return text, card.answers_digest
+def answers_reviewed(
+    workspace: Workspace, entry: Entry, tier: TierName | None = None
+) -> Scorecard | None:
+    """Return the answers that a note is written for; None if there are none."""
+    from reproaudit.scorecard.answers import scorecard_of_paper
+
+    here = (entry, entry.audit(), workspace.records, tier, workspace.pages)
+    return scorecard_of_paper(*here, judge_shipped=False)
+
+
+def command_to_show(workspace: Workspace, slug: str, tier: TierName | None = None) -> str:
+    """Return the command that shows a paper's page."""
+    store = None if workspace.store == Path("runs") else workspace.store
+    options = {"tier": tier, "store": store, "out": workspace.reports, "audits": workspace.audits}
+    given = [(f"--{name}", str(value)) for name, value in options.items() if value is not None]
+    return shlex.join(["reproaudit", "report", slug, *chain.from_iterable(given)])
 
 
 def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
@@ -125,31 +137,43 @@ def written(reviews: Reviews) -> str:
 
 
 def review_audit(
-    audit_file: Path,
-    file: Path,
+    workspace: Workspace,
+    entry: Entry,
     reviewer: str,
-    orders: Iterable[str],
-    sign: bool,
-    note: tuple[str, str] | None = None,
-) -> str:
-    """Carry out orders, write a note, sign off if asked, save; return what changed, as a diff.
+    orders: Iterable[str] = (),
+    *,
+    note: str | None = None,
+    sign: bool = False,
+    tier: TierName | None = None,
+) -> Reviewed:
+    """Write what a reviewer decides, a note on the present answers, or that they sign off.
 
     Args:
-        orders: what `--set` said; see `reproaudit.service.edits.carry_out`.
-        note: the text of a note, and the digest of the answers that it is written for.
+        orders: such as ``Dataset Splits=disagree: REASON``.
+        tier: the tier of the answers that the note is on; the highest that has some if None.
 
     Raises:
-        UsageError: if an order cannot be carried out, or the note cannot be written.
+        UsageError: if nobody reviews, an order cannot be carried out, or a note not written.
         SpecError: if the audit or the review file has faults.
     """
+    who = named_reviewer(reviewer)
+    card = None if note is None else answers_reviewed(workspace, entry, tier)
+    if note is not None and card is None:
+        raise UsageError(
+            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
+            f"no report. Make them with: reproaudit run {entry.slug}"
+        )
+    audit_file, file, _ = files_to_review(entry)
     audit = load_audit(audit_file)
     today = date.today()
 
     def carried_out(reviews: Reviews) -> Reviews:
         for order in orders:
-            reviews = carry_out(reviews, audit, order, reviewer, today)
-        if note is not None:
-            reviews = with_note(reviews, note[0], reviewer, note[1], today)
-        return sign_off(reviews, audit, reviewer, today) if sign else reviews
+            reviews = carry_out(reviews, audit, order, who, today)
+        if note is not None and card is not None:
+            reviews = with_note(reviews, note, who, card.answers_digest, today)
+        return sign_off(reviews, audit, who, today) if sign else reviews
 
-    return save(file, carried_out)[2]
+    diff = save(file, carried_out)[2]
+    show = command_to_show(workspace, entry.slug, tier)
+    return Reviewed(file=file, changed=bool(diff), diff=diff, show=show)

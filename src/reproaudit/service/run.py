@@ -210,12 +210,19 @@ def run_papers(
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
     A paper is judged as soon as its cells have records, while others still run; it is not judged
-    if cells are left for other runs. Other arguments and errors are those of `Workspace.run`.
+    if cells are left for other runs.
 
     Args:
-        alternatives: whether they are run, too; then what has no record when the time is up stops
-            no judgement.
+        claims: the ids of the claims to run for, with a single paper; every claim if none.
+        alternatives: whether those of what nobody states are run, too; then what has no record when
+            the time is up stops no judgement.
+        cheapest: whether the cheapest paper is run first; the answers stay in order.
         pages: the folder for the pages of each paper when it is judged; None for no pages.
+        on_card: takes each scorecard when it is there.
+
+    Raises:
+        UsageError: if there is no such claim.
+        AuditError: if a paper cannot be judged; only when all that can be has been.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
@@ -364,7 +371,16 @@ def run_custom(
     settings: Iterable[str],
     on_event: OnWork = ignored,
 ) -> CustomRun:
-    """Run cells that depart from a tier's rule; arguments and errors as `Workspace.run_custom`."""
+    """Run cells that depart from a tier's rule; nothing is judged.
+
+    Args:
+        seeds: instead of the tier's.
+        experiments: of every paper; all if none.
+        settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
+
+    Raises:
+        UsageError: on an experiment or a setting that an audit does not have.
+    """
     given = dict(map(parse_setting, settings))
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)

@@ -75,7 +75,6 @@ def verify_store(
     catalog: Catalog,
     store: Store,
     slugs: Collection[str] = (),
-    *,
     recompute: int = 0,
     repair: bool = False,
     permission: Permission = NOT_GIVEN,
