@@ -24,9 +24,9 @@ from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
 from reproaudit.cli import run_command
 from reproaudit.consent import (
     TRUST_FILE_VARIABLE,
+    Permission,
     _trust_file,
     foreign_code,
-    require_consent,
 )
 from reproaudit.intake.reading import read_submission
 from reproaudit.report.files import json_data
@@ -303,7 +303,8 @@ def test_the_trust_file_lies_in_the_users_configuration_folder(
 
 
 def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust: Path) -> None:
-    folder, module = audit_file.parent, Catalog(audit_file.parent)["mini"].module
+    folder, entry = audit_file.parent, Catalog(audit_file.parent)["mini"]
+    module = entry.module
     asked: list[str] = []
 
     def yes(question: str) -> bool:
@@ -319,8 +320,8 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust:
     )
     for number, change in enumerate(changes, start=1):
         change()
-        require_consent([module], ask=yes)
-        require_consent([module], ask=yes)
+        Permission(ask=yes).require([entry])
+        Permission(ask=yes).require([entry])
         assert len(asked) == number
         code = foreign_code(module)
         assert code is not None
@@ -330,12 +331,12 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file: Path, trust:
     (folder / "__pycache__" / "mini.cpython-311.pyc").write_bytes(b"")
     (folder / "notes.txt").write_text("no code")
     trust.write_text(f"# what I have read\n\n{trust.read_text()}")
-    require_consent([module], ask=yes)
-    require_consent([Catalog()[slug].module for slug in Catalog().entries], ask=yes)
+    Permission(ask=yes).require([entry])
+    Permission(ask=yes).require(Catalog().entries.values())
     assert len(asked) == 5, "shipped papers never ask"
     trust.write_text("yes, all of it\n")
     with pytest.raises(ra.ConsentError):
-        require_consent([module], ask=lambda _question: False)
+        Permission().require([entry])
 
 
 def test_a_run_asks_first_then_makes_the_scorecard(

@@ -15,13 +15,11 @@ from measured import every_run
 from miniatures import write_paper
 from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
-from reproaudit.consent import ConsentError
-from reproaudit.run.events import CellFinished
+from reproaudit.consent import ConsentError, Permission
+from reproaudit.run.events import CellFinished, WorkStarted
 from reproaudit.service.check import check_audits
-from reproaudit.service.events import WorkStarted
 from reproaudit.service.judge import judge_folder
 from reproaudit.service.listing import summaries_of
-from reproaudit.service.permission import Permission
 from reproaudit.service.plan import plan_audit
 from reproaudit.service.report import report_papers
 from reproaudit.service.review_files import review_audit

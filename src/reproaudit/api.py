@@ -17,7 +17,7 @@ from reproaudit.audit.faults import Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.consent import ConsentError, ask_terminal
+from reproaudit.consent import ConsentError, Permission, ask_terminal
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -36,7 +36,6 @@ from reproaudit.records import Measurements, Origin, Series
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.service.judge import judge_folder, judge_submission
 from reproaudit.service.notebook import DEFAULT_FAIL_ON, PaperScorecard
-from reproaudit.service.permission import Permission
 from reproaudit.service.workspace import Workspace
 
 __all__ = [

@@ -23,8 +23,8 @@ from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
+    from reproaudit.consent import Permission
     from reproaudit.formats.scorecard import Scorecard
-    from reproaudit.service.permission import Permission
     from reproaudit.service.workspace import Workspace
 
 _model = deferred("reproaudit.audit.model")
@@ -285,15 +285,9 @@ def entry_named(workspace: Workspace, name: str) -> Entry:
 
 def permission(trust: bool) -> Permission:
     """Return how code that does not come with reproaudit is named, and consent asked for."""
-    from reproaudit.service.permission import Permission
+    from reproaudit.consent import Permission, ask_terminal
 
-    return Permission(trust, _asked, "pass --trust", partial(say, stderr=True))
-
-
-def _asked(question: str) -> bool:
-    from reproaudit.consent import ask_terminal
-
-    return ask_terminal(question)
+    return Permission(trust, ask_terminal, "pass --trust", partial(say, stderr=True))
 
 
 def exit_code(

@@ -20,7 +20,6 @@ from reproaudit.cli.output import terminal
 from reproaudit.records import CellStatus
 from reproaudit.report.printable import clean, printable
 from reproaudit.run import events
-from reproaudit.service.events import WorkStarted
 
 LEAST_WIDTH = 20
 """The least width of the two lines."""
@@ -49,9 +48,9 @@ class WorkProgress:
         self._shown = ExitStack()
         self._watch: Watch | None = None
 
-    def __call__(self, event: events.Event | WorkStarted) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Follow an event."""
-        if isinstance(event, WorkStarted):
+        if isinstance(event, events.WorkStarted):
             self._shown.close()
             view = live_progress(event.audits, self._verbose, event.until)
             self._watch = self._shown.enter_context(view)

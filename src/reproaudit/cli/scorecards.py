@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from reproaudit.audit.plan import cells_of_alternatives
 from reproaudit.cli.output import columns, present, say
 from reproaudit.formats.numbers import counted
 from reproaudit.report.making import as_written_words
@@ -125,11 +126,26 @@ def _say_written(written: Sequence[Path], as_json: bool) -> None:
 
 def _say_next(scorecards: Sequence[Scorecard], written: Sequence[Path]) -> None:
     """Print the page to open and, of one paper, the next command."""
-    from reproaudit.service.next import next_command
-
     several = len(scorecards) > 1
     pages = [path for path in written if path.suffix == ".html" and (path.name == PAGE) is several]
     for path in pages[:1]:
         say(f"open: {path}")
-    for command in [*filter(None, map(next_command, scorecards))] if not several else ():
+    for command in [*filter(None, map(_next_command, scorecards))] if not several else ():
         say(f"next: {command}")
+
+
+def _next_command(card: Scorecard) -> str:
+    """Return the next command with its cells, and its minutes where they are known; '' for none.
+
+    The minutes are those of this scorecard's runs, which are of the same size at the quick tier.
+    """
+    untried = any(value.guess and not value.cells for value in card.tried)
+    if not untried or card.origin is not None or card.tier not in ("quick", "paper"):
+        return ""
+    cells = counted(len(cells_of_alternatives(card.audit, "quick")), "cell")
+    minutes = ""
+    if card.tier == "quick" and card.records.count:
+        each = card.records.seconds / card.records.count / 60
+        whole = each * len(cells_of_alternatives(card.audit, "quick"))
+        minutes = f", about {whole:.1f} core-minutes"
+    return f"reproaudit multiverse {card.slug} ({cells}{minutes})"

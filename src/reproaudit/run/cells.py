@@ -69,7 +69,7 @@ def run_cells(
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
     fresh: bool | Anew = False,
-    on_event: events.OnEvent = lambda _event: None,
+    on_event: events.OnEvent = events.ignored,
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: events.MayStart = lambda _cell: True,
@@ -127,7 +127,7 @@ def run_jobs(
     summary: events.Summary,
     limits: Limits = NO_LIMITS,
     anew: Anew | None = None,
-    on_event: events.OnEvent = lambda _event: None,
+    on_event: events.OnEvent = events.ignored,
     may_start: events.MayStart = lambda _cell: True,
     leave: bool = False,
 ) -> None:
@@ -179,7 +179,7 @@ def plan_jobs(
     device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
-    on_event: events.OnEvent = lambda _event: None,
+    on_event: events.OnEvent = events.ignored,
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> list[Job]:
     """A job for each cell, in order and once; a SpecError names all that are unknown or unfit.

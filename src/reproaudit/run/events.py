@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell, TierKey
 from reproaudit.records import CellStatus, Record
+
+
+@dataclass(frozen=True)
+class WorkStarted:
+    """Work on some papers begins, or goes on with others.
+
+    Attributes:
+        audits: those of the papers, which say to which arm a cell belongs.
+        until: by `time.monotonic`, when the last cell may start.
+    """
+
+    audits: tuple[Audit, ...] = ()
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,8 @@ class PaperFinished:
 
 
 Event = (
-    PhaseStarted
+    WorkStarted
+    | PhaseStarted
     | PlanReady
     | CellStarted
     | CellActivity
@@ -111,6 +127,12 @@ Event = (
     | PaperFinished
 )
 OnEvent = Callable[[Event], None]
+
+
+def ignored(_news: object) -> None:
+    """Take what a caller does not want to know."""
+
+
 MayStart = Callable[[Cell], bool]
 
 

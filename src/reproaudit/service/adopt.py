@@ -16,8 +16,7 @@ from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
-from reproaudit.run.events import PhaseStarted
-from reproaudit.service.events import OnWork, WorkStarted, ignored
+from reproaudit.run.events import OnEvent, PhaseStarted, WorkStarted, ignored
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -126,7 +125,7 @@ def prepare_adoption(
     audit: Audit,
     how: How,
     reports: Path,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Prepared:
     """Measure a drawn cell of every pair with today's code, for an adoption of later code.
 
@@ -149,7 +148,7 @@ def adopt_code(
     how: How,
     reports: Path,
     wanted: str | None = None,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> CodeComparison:
     """Compare today's code with the code of a paper's records, and note where they agree.
 
@@ -199,7 +198,7 @@ def adopt_code(
 
 
 def _known(
-    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
+    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnEvent
 ) -> tuple[list[Record], Adoptions]:
     """Every record of a paper, shipped ones too, and the adoptions that they bear out."""
     on_event(WorkStarted((audit,)))
@@ -272,7 +271,7 @@ def _drawn(
 
 
 def _measured(
-    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnWork
+    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnEvent
 ) -> dict[Pair, Record]:
     cells = [draw.cell for draw in drawn]
     on_event(WorkStarted((audit,), how.until))

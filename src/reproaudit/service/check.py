@@ -13,8 +13,8 @@ from reproaudit.audit.faults import BROKEN_LOG, MISFIT, REMEDIES, Fault, Loc, Pl
 from reproaudit.audit.loading import read_audit, read_reviews
 from reproaudit.audit.model import TIERS, Audit
 from reproaudit.cell import SettingValue
+from reproaudit.consent import NOT_GIVEN, Permission
 from reproaudit.errors import AuditError, SpecError, UsageError
-from reproaudit.service.permission import NOT_GIVEN, Permission
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,13 @@ from reproaudit.run.events import (
     PaperFinished,
     PhaseStarted,
     Summary,
+    WorkStarted,
+    ignored,
 )
 from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
-from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.pages import write_registers, write_report
 from reproaudit.service.report import scorecards_data
 from reproaudit.store.adoptions import read_adoptions
@@ -205,7 +206,7 @@ def run_papers(
     cheapest: bool = False,
     pages: Path | None = None,
     on_card: OnCard = ignored,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Ran:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
@@ -270,7 +271,7 @@ class _Judging:
     tier: TierName
     store: Store
     pages: Path | None
-    on_event: OnWork
+    on_event: OnEvent
     on_card: OnCard
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
@@ -369,7 +370,7 @@ def run_custom(
     seeds: Sequence[int] | None,
     experiments: Sequence[str],
     settings: Iterable[str],
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> CustomRun:
     """Run cells that depart from a tier's rule; nothing is judged.
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
+from reproaudit.consent import NOT_GIVEN, Permission
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
-from reproaudit.run.events import PhaseStarted
-from reproaudit.service.events import OnWork, WorkStarted, ignored
-from reproaudit.service.permission import NOT_GIVEN, Permission
+from reproaudit.run.events import OnEvent, PhaseStarted, WorkStarted, ignored
 from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.store.code import cell_of
 from reproaudit.store.inspect import (
@@ -78,7 +77,7 @@ def verify_store(
     recompute: int = 0,
     repair: bool = False,
     permission: Permission = NOT_GIVEN,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Verified:
     """Read a whole store, and measure a sample of its records again.
 
@@ -150,7 +149,7 @@ def measure_again(
     papers: Collection[str],
     store: Store,
     count: int,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of the records that today's code made again, and compare every bit.
 

@@ -19,8 +19,8 @@ from reproaudit.errors import UsageError
 from reproaudit.files import same_place
 
 if TYPE_CHECKING:
+    from reproaudit.consent import Permission
     from reproaudit.formats.scorecard import Scorecard
-    from reproaudit.service.permission import Permission
     from reproaudit.store.records import Store
 
 PaperLike = Audit | Entry | Path | str
