@@ -15,6 +15,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import digest, rule
 from reproaudit.cli import run_command
+from reproaudit.cli.output import json_text
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan, plan_audit
@@ -123,7 +124,7 @@ def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path: Path) -> 
     assert len(plan.lines) == PLAN_LINES
     assert max(map(len, plan.lines)) <= PLAN_WIDTH
     assert plan.lines[-1] == f"rule {plan.rule}"
-    assert len(plan.data["claims"]) == 40
+    assert len(plan.claims) == 40
 
 
 def test_the_command_prints_the_model_as_json_and_the_lines(
@@ -131,7 +132,7 @@ def test_the_command_prints_the_model_as_json_and_the_lines(
 ) -> None:
     plan = plan_audit(Workspace(), SHORT)
     assert run_command(["plan", str(SHORT), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(plan.data))
+    assert json.loads(capsys.readouterr().out) == json.loads(json_text(plan))
     assert run_command(["plan", str(SHORT)]) == 0
     assert capsys.readouterr().out.splitlines() == plan.lines
     assert plan.tier == "paper"

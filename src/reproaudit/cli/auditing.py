@@ -128,7 +128,7 @@ def new(
         lines.append(f"then: reproaudit run {slug} --audits {out}")
     if results:
         lines.append(f"then: reproaudit judge {drafted.files[0]} {' '.join(map(str, results))}")
-    present(drafted.data, lines, as_json)
+    present(drafted, lines, as_json)
     return 0
 
 
@@ -192,7 +192,7 @@ def review(
     for line in reviewed.diff.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))
     done = f"saved {reviewed.file}" if reviewed.changed else f"{reviewed.file}: nothing to change"
-    present(reviewed.data, [done, f"to show it: {reviewed.show}"], as_json)
+    present(reviewed, [done, f"to show it: {reviewed.show}"], as_json)
     return 0
 
 

@@ -88,17 +88,17 @@ def run(
     chosen = [paper for paper in named if paper.code is not None or not everything]
     papers = workspace.allowed(chosen, permission(trust))
     if status:
-        state = state_of(papers, tier, how)
-        present(state.data, state.lines, as_json)
+        states = [state_of(*paper, tier, how) for paper in papers]
+        present(states, (line for state in states for line in state.lines), as_json)
         return 0
     if seeds is None and not experiments and not settings:
         run_tier = partial(run_papers, papers, tier, how, cheapest=everything)
         ran = _shown_run(partial(run_tier, pages=workspace.pages), verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
     given = (seeds, experiments or (), settings or ())
-    custom = _followed(partial(run_custom, papers, tier, how, *given), verbose)
-    present(custom.data, measurement_lines(custom.records), as_json)
-    return exit_code((), None, custom.failed > 0)
+    records, failed = _followed(partial(run_custom, papers, tier, how, *given), verbose)
+    present(records, measurement_lines(records), as_json)
+    return exit_code((), None, failed > 0)
 
 
 def _followed(work: Callable[..., _Answer], verbose: bool = False) -> _Answer:
@@ -205,7 +205,7 @@ def adopt(
     compare: Callable[..., Prepared | CodeComparison] = partial(adopt_code, wanted=old)
     compare = prepare_adoption if prepare else compare
     compared = _followed(partial(compare, entry, audit, how, workspace.pages), verbose)
-    present(compared.data, compared.lines, as_json)
+    present(compared, compared.lines, as_json)
     return 0
 
 
@@ -233,7 +233,7 @@ def verify(
     verified = _followed(partial(verify_store, place.catalog, place.records, *wanted))
     measured = f", {len(verified.recomputed)} measured again" if recompute else ""
     count = f"{verified.records} records read{measured}: {len(verified.faults) or 'no'} faults"
-    present(verified.data, [*map(str, verified.faults), count], as_json)
+    present(verified, [*map(str, verified.faults), count], as_json)
     return exit_code((), None, not verified.is_sound)
 
 
@@ -255,7 +255,7 @@ def merge(
     from reproaudit.store.records import Store
 
     merged = merge_stores(list(map(Store, folders)), Store(store))
-    present(merged.data, merged.lines, as_json)
+    present(merged, merged.lines, as_json)
     return exit_code((), None, bool(merged.faults))
 
 
@@ -277,10 +277,10 @@ def prune(
     from reproaudit.service.verify import prune_store
 
     records = open_workspace(store=store).records
-    pruned = prune_store(records, slugs or (), unfinished=unfinished, dry_run=dry_run)
-    done = "removed" if pruned.is_removed else "would be removed"
-    size = sum(leftover.size for leftover in pruned.leftovers)
-    lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]
-    lines.append(f"{len(pruned.leftovers)} left-overs, {size:,} bytes, {done}")
-    present(pruned.data, lines, as_json)
+    left = prune_store(records, slugs or (), unfinished=unfinished, dry_run=dry_run)
+    done = "would be removed" if dry_run else "removed"
+    size = sum(leftover.size for leftover in left)
+    lines = [f"{leftover.path}: {leftover.what}" for leftover in left]
+    lines.append(f"{len(left)} left-overs, {size:,} bytes, {done}")
+    present(left, lines, as_json)
     return 0

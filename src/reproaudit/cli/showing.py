@@ -59,7 +59,7 @@ def plan_claims(
 
     workspace = open_workspace(audits, store, out)
     planned = plan_audit(workspace, options.entry_named(workspace, slug), tier)
-    present(planned.data, planned.lines, as_json)
+    present(planned, planned.lines, as_json)
     return 0
 
 
@@ -115,7 +115,7 @@ def diff(
     from reproaudit.scorecard.files import read_scorecard
 
     comparison = compare(read_scorecard(before), read_scorecard(after))
-    present(comparison.model_dump(mode="json"), comparison.lines, as_json)
+    present(comparison, comparison.lines, as_json)
     return 0
 
 

@@ -51,8 +51,8 @@ class CodeComparison:
     Attributes:
         old: the digest of the code that made the records; None if all count as today's.
         records: how many records belong to the pairs.
-        same: the cells that both codes measured alike.
-        differs: the drawn cell of each pair that differs, and what differs.
+        same: how many cells both codes measured alike.
+        differs: of each pair that differs, the drawn cell and what differs.
         left: how many pairs are not measured yet.
     """
 
@@ -61,18 +61,9 @@ class CodeComparison:
     new: str
     records: int = 0
     pairs: int = 0
-    same: tuple[ComparedCell, ...] = ()
-    differs: tuple[tuple[Cell, str], ...] = ()
+    same: int = 0
+    differs: tuple[Mapping[str, str | int], ...] = ()
     left: int = 0
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        differs = [
-            {"tier": cell.tier, "experiment": cell.experiment, "seed": cell.seed, "what": what}
-            for cell, what in self.differs
-        ]
-        return {**vars(self), "same": len(self.same), "differs": differs}
 
     @property
     def lines(self) -> Iterator[str]:
@@ -80,8 +71,8 @@ class CodeComparison:
         if self.old is None:
             yield f"{self.paper}: every record counts as today's code ({self.new[:8]}) already."
             return
-        for cell, what in self.differs:
-            yield f"differs: {cell.tier}, {cell.experiment}, seed {cell.seed}: {what}"
+        for cell in self.differs:
+            yield "differs: {tier}, {experiment}, seed {seed}: {what}".format_map(cell)
         if self.left:
             yield (
                 f"{self.paper}: {self.left} of {self.pairs} pairs of experiment and settings are "
@@ -89,7 +80,7 @@ class CodeComparison:
             )
             return
         yield (
-            f"{self.paper}: {len(self.same)} of {self.pairs} pairs of experiment and settings gave "
+            f"{self.paper}: {self.same} of {self.pairs} pairs of experiment and settings gave "
             f"the same bits under {self.old[:8]} and {self.new[:8]}, in a drawn cell of each."
         )
         if self.differs:
@@ -105,11 +96,6 @@ class Prepared(StrictModel):
     measured: int
     """How many pairs have a cell that is measured with it on this processor."""
     pairs: int
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
 
     @property
     def lines(self) -> Iterator[str]:
@@ -193,7 +179,7 @@ def adopt_code(
     left = len(drawn) - len(same) - len(differs)
     if same and not left:
         _note_same(entry, store, old, code.digest, here, same)
-    counts = (len(fitting), len(drawn), same, differs, left)
+    counts = (len(fitting), len(drawn), len(same), differs, left)
     return CodeComparison(entry.slug, old, code.digest, *counts)
 
 
@@ -302,16 +288,17 @@ def _difference(drawn: Drawn, record: Record) -> str:
 
 def _compared(
     drawn: Sequence[Drawn], measured: Mapping[Pair, Record]
-) -> tuple[tuple[ComparedCell, ...], tuple[tuple[Cell, str], ...]]:
+) -> tuple[tuple[ComparedCell, ...], tuple[Mapping[str, str | int], ...]]:
     """The cells that both codes measured alike, and those that differ with what differs."""
     same: list[ComparedCell] = []
-    differs: list[tuple[Cell, str]] = []
+    differs: list[Mapping[str, str | int]] = []
     for draw in drawn:
         if draw.pair not in measured:
             continue
         record = measured[draw.pair]
         if what := _difference(draw, record):
-            differs.append((draw.cell, what))
+            named = {name: getattr(draw.cell, name) for name in ("tier", "experiment", "seed")}
+            differs.append({**named, "what": what})
         else:
             numbers = measured_by(record)
             same.append(ComparedCell(**draw.pair._asdict(), seed=record.seed, measured=numbers))

@@ -30,11 +30,6 @@ class Draft(StrictModel):
     remarks: tuple[str, ...]
     """What of the card could not be read, and what was taken for what in results."""
 
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
-
 
 def draft(
     slug: str,

@@ -6,10 +6,9 @@ import math
 import string
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from reproaudit.audit.arms import PlannedArm, Role, arms_of, runs_of
 from reproaudit.audit.catalog import Entry, shipped_reports
@@ -163,11 +162,6 @@ class Plan:
     measured: int
     memory: int | None
     runs_here: bool
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        return asdict(self)
 
     @property
     def lines(self) -> list[str]:

@@ -42,11 +42,6 @@ class Reviewed(StrictModel):
     show: str
     """The command that shows the paper's page."""
 
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
-
 
 def named_reviewer(reviewer: str) -> str:
     """Return who reviews, without blanks around; a UsageError if nobody is named."""

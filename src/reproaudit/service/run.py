@@ -339,19 +339,6 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
             yield from cells_of_alternatives(audit, judged)
 
 
-@dataclass(frozen=True)
-class CustomRun:
-    """The records of cells that depart from a tier's rule, in their order; how many failed."""
-
-    records: tuple[Record, ...]
-    failed: int
-
-    @property
-    def data(self) -> list[dict[str, Any]]:
-        """What ``--json`` prints."""
-        return [record.model_dump(mode="json") for record in self.records]
-
-
 def went_wrong(card: Scorecard) -> bool:
     """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
     if any(claim.outcome is Outcome.ERROR for claim in card.claims):
@@ -371,8 +358,10 @@ def run_custom(
     experiments: Sequence[str],
     settings: Iterable[str],
     on_event: OnEvent = ignored,
-) -> CustomRun:
-    """Run cells that depart from a tier's rule; nothing is judged.
+) -> tuple[list[Record], int]:
+    """Run cells that depart from a tier's rule; return their records in order, and how many failed.
+
+    Nothing is judged.
 
     Args:
         seeds: instead of the tier's.
@@ -393,7 +382,7 @@ def run_custom(
         names = list(planned.values())
         made = how.store.records(paper, CUSTOM, only=frozenset(names))
         records += sorted(made, key=lambda record: names.index(record.fingerprint))
-    return CustomRun(tuple(records), summary.failed)
+    return records, summary.failed
 
 
 def _custom(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.run.cells import fingerprints_of, plan_jobs
 from reproaudit.run.worker import Job
-from reproaudit.service.run import How, Papers
+from reproaudit.service.run import How
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.records import Store
 
@@ -27,37 +27,19 @@ class PaperState:
     failed: tuple[str, ...]
     waiting: int
 
-
-@dataclass(frozen=True)
-class TierState:
-    """The state of each paper."""
-
-    papers: tuple[PaperState, ...]
-
-    @property
-    def data(self) -> list[dict[str, object]]:
-        """What ``--json`` prints."""
-        return [asdict(state) for state in self.papers]
-
     @property
     def lines(self) -> Iterator[str]:
-        """The states in words: a line for each paper, for each cell that runs or failed."""
-        for state in self.papers:
-            yield (
-                f"{state.paper} {state.tier}: {state.done} of {state.cells} cells done, "
-                f"{len(state.running)} running, {len(state.failed)} failed, {state.waiting} waiting"
-            )
-            yield from (f"  running: {line}" for line in state.running)
-            yield from (f"  failed: {line}" for line in state.failed)
+        """A line for the paper, then for each cell that runs or failed."""
+        yield (
+            f"{self.paper} {self.tier}: {self.done} of {self.cells} cells done, "
+            f"{len(self.running)} running, {len(self.failed)} failed, {self.waiting} waiting"
+        )
+        yield from (f"  running: {line}" for line in self.running)
+        yield from (f"  failed: {line}" for line in self.failed)
 
 
-def state_of(papers: Papers, tier: TierName, how: How) -> TierState:
-    """Return the state of each paper's cells, whoever computes them; nothing is run or written."""
-    return TierState(tuple(_state(entry_and_audit, tier, how) for entry_and_audit in papers))
-
-
-def _state(paper: tuple[Entry, Audit], tier: TierName, how: How) -> PaperState:
-    entry, audit = paper
+def state_of(entry: Entry, audit: Audit, tier: TierName, how: How) -> PaperState:
+    """Return the state of a paper's cells, whoever computes them; nothing is run or written."""
     jobs = plan_jobs(
         cells_of_tier(audit, tier),
         lambda _slug: entry.module,

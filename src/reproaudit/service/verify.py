@@ -43,11 +43,6 @@ class Verified(StrictModel):
         """Whether nothing is wrong that was not mended."""
         return all(fault.mended for fault in self.faults)
 
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
-
 
 class Leftover(StrictModel):
     """A file or folder that no run needs any more."""
@@ -56,18 +51,6 @@ class Leftover(StrictModel):
     what: str
     size: int
     """Bytes."""
-
-
-class Pruned(StrictModel):
-    """What was removed from a store, or would be."""
-
-    leftovers: tuple[Leftover, ...]
-    is_removed: bool
-
-    @property
-    def data(self) -> list[dict[str, object]]:
-        """What ``--json`` prints."""
-        return [leftover.model_dump(mode="json") for leftover in self.leftovers]
 
 
 def verify_store(
@@ -117,7 +100,7 @@ def prune_store(
     *,
     unfinished: bool = False,
     dry_run: bool = False,
-) -> Pruned:
+) -> list[Leftover]:
     """Remove what no run needs any more; with `dry_run` only name it.
 
     Args:
@@ -132,7 +115,7 @@ def prune_store(
     named = [Leftover(path=path, what=what, size=size_of(path)) for path, what in there.items()]
     for path in () if dry_run else there:
         remove(path)
-    return Pruned(leftovers=tuple(named), is_removed=not dry_run)
+    return named
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
