@@ -269,14 +269,14 @@ def test_status_shows_what_is_done_runs_where_and_failed(
     half = before()
     assert half["done"] == (half["cells"] + 1) // 2
     watched: list[Any] = []
-    settle = running._Run._settle
+    settle = running.CellRun._settle
 
     def look(self: Any, outcome: Any) -> None:
         if not watched:
             watched.append(before())
         settle(self, outcome)
 
-    monkeypatch.setattr(running._Run, "_settle", look)
+    monkeypatch.setattr(running.CellRun, "_settle", look)
     command(audits, "run", "mini", *store)
     (line,) = watched[0]["running"]
     assert this_place() in line
