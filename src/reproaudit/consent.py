@@ -46,11 +46,9 @@ class ForeignCode:
 
 
 def foreign_code(module: Module) -> ForeignCode | None:
-    """Returns the foreign code that importing a paper's module would run; None for a shipped one.
+    """Return the foreign code that importing a paper's module would run; None for a shipped one.
 
-    Raises:
-        UsageError: if the folder holds a Python file that cannot be read.
-        SpecError: if the module is a link that leads out of its folder.
+    A UsageError if a file of its folder cannot be read; a SpecError if the module links out of it.
     """
     if module.importable:
         return None
@@ -93,9 +91,7 @@ class Permission:
     """How the user allows code that does not come with reproaudit.
 
     Attributes:
-        trust: whether all of it is allowed, this once.
-        ask: puts a question to the user; by default nobody is there. A yes is kept in the trust
-            file.
+        ask: puts a question to the user; nobody is there by default. A yes is remembered.
         remedy: the way to allow it that a refusal names.
         on_code: takes a sentence on each piece of such code before anybody is asked.
     """
@@ -106,11 +102,9 @@ class Permission:
     on_code: Callable[[str], object] = lambda _sentence: None
 
     def require(self, entries: Iterable[Entry]) -> None:
-        """Return if the code of all papers is shipped, trusted or allowed now; otherwise raise.
+        """Return if the code of all papers is shipped, trusted or allowed now.
 
-        Raises:
-            ConsentError: naming what was not allowed, its hash, and how to allow it.
-            StoreError: if the trust file cannot be read or written.
+        A ConsentError names what is not, its hash, and how to allow it.
         """
         modules = {entry.slug: entry.module for entry in entries}
         for slug, module in modules.items():
@@ -136,9 +130,7 @@ def require_consent_to(file: Path, folder: Path, *, trust: bool, remedy: str) ->
     """Return if a file in or near a folder of audits may be run or obeyed; nobody is asked.
 
     The hash of the folder allows its own Python files; what is no such file, `trust` alone allows.
-
-    Raises:
-        ConsentError, StoreError: as of `Permission.require`.
+    Errors are those of `Permission.require`.
     """
     if trust or _trusts_all():
         return

@@ -48,14 +48,7 @@ _AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
 
 @dataclass
 class ClaimTests:
-    """The options and results of the plugin during one start of pytest.
-
-    Attributes:
-        measurements: folders of measurements; records are judged if there are none.
-        tier: the tier of the records; None for the highest that has records.
-        run: whether what is missing is run first.
-        summary: the file to which the table of claims is added, if any.
-    """
+    """The options of the plugin during one start of pytest, and the scorecards that they gave."""
 
     paths: tuple[Path, ...]
     measurements: tuple[Path, ...]
@@ -196,10 +189,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _is_trusted(config: pytest.Config, options: Namespace) -> bool:
-    """Whether the user allows code, on the command line or in the environment.
-
-    No configuration and no file of arguments does, since it may be a stranger's.
-    """
+    """Whether the user allows code on the command line or in the environment; no file may do so."""
     if options.reproaudit_trust == _BY_USER:
         return True
     words = [*config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()]
@@ -314,10 +304,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -> None:
-    """Adds the audits to what pytest collects, unless its own arguments choose among them.
-
-    What the configuration names is collected where pytest is given no arguments.
-    """
+    """Adds the audits to what pytest collects, unless its own arguments choose among them."""
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS
     if config.getoption("reproaudit_only") and not hasattr(config, "workerinput"):
         if chosen:

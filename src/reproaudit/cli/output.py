@@ -23,10 +23,7 @@ NARROWEST = 40
 
 
 def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
-    """Return the terminal to print to, wide enough for words.
-
-    It takes text as it is: no ``[bold]`` and no ``:100:`` in it becomes anything else.
-    """
+    """Return the terminal to print to, which takes text as it is, wide enough for words."""
     from rich.console import Console
 
     console = Console(stderr=stderr, emoji=False, markup=False, highlight=False)

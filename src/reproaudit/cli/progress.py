@@ -74,12 +74,7 @@ class WorkProgress:
 def live_progress(
     audits: Iterable[Audit] = (), verbose: bool = False, until: float = math.inf
 ) -> Iterator[Watch]:
-    """Show what a run does, which cells run, and the time left; give what takes its events.
-
-    Args:
-        audits: those of the papers, which say to which arm a cell belongs.
-        until: by `time.monotonic`, when the last cell may start.
-    """
+    """Show what a run does, which cells run, and the time left; give what takes its events."""
     console = terminal(stderr=True, narrowest=LEAST_WIDTH)
     watch = Watch(console, CellNames(arms_of_cells(audits)), verbose, until)
     with watch if is_interactive(console) else _lines_of(watch):
@@ -237,10 +232,7 @@ class Watch(Progress):
         return self._tasks[self._run].percentage / 100
 
     def head(self) -> str:
-        """Return how many cells are done, and the time left: ``5/20 cells, about 3 min left``.
-
-        It is empty before there is a plan.
-        """
+        """Return how many cells of the plan are done: ``5/20 cells, about 3 min left``."""
         if not self.total:
             return ""
         counts = f"{self.recorded}/{self.total} cells"

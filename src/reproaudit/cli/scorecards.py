@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 def show_reports(
     reported: ReportedPapers, *, prints: bool, one_screen: bool, verbose: bool, as_json: bool
 ) -> None:
-    """Print the reports of papers, the files, and why others could not be shown.
-
-    Args:
-        prints: whether their lines are wanted.
-        one_screen: whether each claim is a line.
-        verbose: whether every arm is named, too.
-    """
+    """Print the reports of papers, if wanted, the files, and why others could not be shown."""
     cards = reported.scorecards
     lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
     present(reported.data if as_json else None, lines, as_json)
@@ -50,11 +44,7 @@ def show_reports(
 
 
 class RunPrinter:
-    """Prints each paper that was run when it is judged, unless all are printed as JSON.
-
-    Args:
-        paused: keeps the progress off the terminal meanwhile.
-    """
+    """Prints each paper when it is judged, the progress paused, unless all are printed as JSON."""
 
     def __init__(
         self,

@@ -23,15 +23,7 @@ ANSWERED_WITHIN = 30.0
 
 
 def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:
-    """Serves the desk until Ctrl-C.
-
-    Args:
-        port: the port; 0 for any free one.
-        tell: takes the lines that the reviewer reads first.
-
-    Raises:
-        UsageError: if the port cannot be used.
-    """
+    """Serves the desk until Ctrl-C; a UsageError if the port, 0 for any, cannot be used."""
     with listening(port) as sock:
         server, address = desk_server(session, sock)
         tell(f"Open {address}")

@@ -26,11 +26,7 @@ STALE = "Not saved: what this form is about has changed since you opened the pag
 
 
 class StaleError(Exception):
-    """What a form was made from is no longer so; nothing was saved.
-
-    Attributes:
-        change: the lines that are gone, after ``-``, and those that are new, after ``+``.
-    """
+    """What a form was made from has changed, as `change` shows line by line; nothing was saved."""
 
     def __init__(self, words: str, change: str = "") -> None:
         super().__init__(words)
@@ -39,12 +35,7 @@ class StaleError(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """An edit that can be taken back.
-
-    Attributes:
-        stamp: what the form that takes it back carries.
-        words: what the edit did, for the reviewer.
-    """
+    """An edit that can be taken back, by a form that carries its stamp."""
 
     stamp: str
     words: str
@@ -59,7 +50,6 @@ class DeskSession:
     Attributes:
         blind: whether others' decisions are hidden until the reviewer's own.
         read_scorecard: returns the present answers, which a note is about; None if there are none.
-        notice: a sentence for the next page.
     """
 
     audit_file: Path
@@ -85,11 +75,7 @@ class DeskSession:
         return self._steps[-1] if self._steps else None
 
     def scorecard(self, *, again: bool = False) -> Scorecard | None:
-        """Return the answers that a note is about, read once unless asked for again.
-
-        Raises:
-            AuditError: if they cannot be read.
-        """
+        """Return the answers that a note is about, read once unless asked for again."""
         if again or not self._has_read:
             self._card = self.read_scorecard()
             self._has_read = True
@@ -113,11 +99,7 @@ class DeskSession:
     def edit(
         self, words: str, item: str, stamp: str, change: Callable[[Reviews, Audit], Reviews]
     ) -> None:
-        """Make one edit in the present version and save it.
-
-        Args:
-            words: what the edit does, for the reviewer.
-            stamp: the stamp that the form carries.
+        """Make one edit in the present version, which its words describe, and save it.
 
         Raises:
             StaleError: if the audit or the reviews say something else than when the form was made.
@@ -139,10 +121,7 @@ class DeskSession:
             self.notice = f"Saved: {words}."
 
     def undo(self, stamp: str) -> None:
-        """Take the last edit back.
-
-        Args:
-            stamp: that of the step that the form names.
+        """Take the last edit back, if it has the stamp that the form carries.
 
         Raises:
             StaleError: if another edit is the last by now, or what it changed has changed since.
@@ -168,11 +147,7 @@ class DeskSession:
 
 
 def undone(now: Any, before: Any, after: Any) -> Any:
-    """Return what there is now without what an edit did; all other changes since stay.
-
-    Raises:
-        StaleError: if what the edit changed has changed since.
-    """
+    """Return what there is now without an edit, or raise a StaleError if that has changed."""
     if before == after:
         return now
     if now == after:

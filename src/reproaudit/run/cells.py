@@ -130,12 +130,7 @@ def run_cells(
 
 @dataclass(frozen=True)
 class Anew:
-    """Runs that measure anew what has a record, each cell once.
-
-    Attributes:
-        series: what names these runs, and no others.
-        size: of the store's manifest when they began: what is listed since then is anew already.
-    """
+    """A series of runs that measure anew; what is listed beyond this size is anew already."""
 
     series: str
     size: int
@@ -225,12 +220,7 @@ class _Paper:
     def job_like(
         self, cell: Cell, declared: Mapping[str, Declaration] | None, on_event: events.OnEvent
     ) -> Job:
-        """A job with what all cells of an experiment and of these settings share.
-
-        Raises:
-            SpecError: if the experiment, its settings, or the form do not fit.
-            UsageError: if the experiment asks the user for its data.
-        """
+        """What all jobs of an experiment and settings share; errors as of `plan_jobs`."""
         experiment = self.experiments.get(cell.experiment)
         if experiment is None:
             remedy = did_you_mean(cell.experiment, self.experiments)
@@ -324,13 +314,10 @@ def fingerprints_of(job: Job) -> Iterator[str]:
 
 
 def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> _Kept:
-    """The finished records that there are, by the numbers of their jobs.
+    """The finished records by the numbers of their jobs; with `anew`, those of its series alone.
 
-    Where cells are measured anew, records from before do not count.
-
-    Raises:
-        SpecError: if a record has other coordinates than are declared. Measured again by the same
-            code, its numbers would be the same, under other names.
+    A SpecError if one has other coordinates than are declared: measured again by the same code, its
+    numbers would be the same, under other names.
     """
     kept: _Kept = {}
     changed: Counter[tuple[str, LeftOut]] = Counter()
@@ -543,7 +530,7 @@ class CellRun:
         self._finish(job, record)
 
     def _mark_failure(self, job: Job, outcome: JobOutcome, record: Record) -> bool:
-        """Marks a failure in the store, and returns whether this run tries the cell again.
+        """Marks a failure, and tells whether this run tries the cell again.
 
         All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
         """

@@ -93,11 +93,7 @@ def has_driver() -> bool:
 
 
 def pick_device(wish: str, may_use_card: Callable[[], bool] = lambda: True) -> str:
-    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none.
-
-    Args:
-        may_use_card: asked for ``auto`` alone, where there may be a card.
-    """
+    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none."""
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
     asks = wish == "cuda" or (wish == "auto" and has_driver() and may_use_card())

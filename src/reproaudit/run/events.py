@@ -36,12 +36,7 @@ class PhaseStarted:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell of a plan.
-
-    Attributes:
-        steps: the steps of all its phases; 0 if they are not known.
-        seconds: what its finished record took; None if it has none.
-    """
+    """A cell of a plan; its steps, 0 if not known, and the seconds of its record, if it has one."""
 
     cell: Cell
     steps: int = 0
@@ -105,11 +100,7 @@ class CellFinished:
 
 @dataclass(frozen=True)
 class PaperFinished:
-    """Every planned cell of a paper has its record.
-
-    Attributes:
-        planned: the fingerprint of each cell's record, by the tier and key of the cell.
-    """
+    """Every planned cell of a paper has its record; `planned` has the fingerprints."""
 
     paper: str
     planned: Mapping[TierKey, str]

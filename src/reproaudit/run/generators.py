@@ -53,8 +53,8 @@ def with_states(checkpoint: bytes) -> bytes:
 def restored(data: bytes) -> bytes | None:
     """The checkpoint in what `with_states` made, once the generators are as they were then.
 
-    A checkpoint of an earlier version has no states, and leaves them as they are. If the states
-    cannot be restored, they are left, too, and there is no checkpoint: its phase starts anew.
+    An earlier version's has no states, and leaves them. States that cannot be restored are left as
+    well, and there is no checkpoint: its phase starts anew.
     """
     if not data.startswith(_HEAD):
         return data

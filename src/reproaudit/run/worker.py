@@ -114,8 +114,7 @@ def compute(
 ) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes its record's error.
 
-    What is raised after this process was asked to end is raised here, too. The last checkpoint
-    stays.
+    What is raised after this process was asked to end is raised here. The last checkpoint stays.
     """
     folder = os.getcwd()
     session = JobSession(job, on_event)
@@ -201,13 +200,10 @@ def _record(
 
 
 def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
-    """The status of what was measured, and why it is not completed.
-
-    Whatever ranges are declared, the numbers of a run that diverged may lie beyond them.
-    """
+    """The status of what was measured, and why it is not completed."""
     divergence = _divergence(measured)
     declared = job.declared
-    if declared is not None and divergence is not None:
+    if declared is not None and divergence is not None:  # its numbers may lie beyond any range
         no_range = {"range": None}
         declared = {name: declared[name].model_copy(update=no_range) for name in declared}
     if declared is not None:
@@ -268,10 +264,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
 
 @cache
 def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
-    """A module's experiments, whose code is what was planned, before it is imported and after.
-
-    What was planned is what somebody consented to, perhaps on another machine.
-    """
+    """A module's experiments, if its code is what was planned, before it is imported and after."""
     _hold_to(code, module)
     if not module.importable and "numba" in sys.modules:
         # compiled code that lies in the user's folder need not be of these sources
@@ -313,10 +306,7 @@ def _environment(job: Job) -> Environment:
 
 @contextmanager
 def reported_compilation(report: Callable[[bool], None]) -> Iterator[None]:
-    """Calls a function with True when Numba begins to compile, and with False when it has.
-
-    Functions that a function calls are compiled within it; they are not reported again.
-    """
+    """Calls a function with True when Numba begins to compile, and with False when it has."""
     if "numba" not in sys.modules:  # what does not import it does not wait for it
         yield
         return

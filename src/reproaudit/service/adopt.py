@@ -52,7 +52,6 @@ class CodeComparison:
         old: the digest of the code that made the records; None if all count as today's.
         records: how many records belong to the pairs.
         same: how many cells both codes measured alike.
-        differs: of each pair that differs, the drawn cell and what differs.
         left: how many pairs are not measured yet.
     """
 
@@ -113,10 +112,7 @@ def prepare_adoption(
     reports: Path,
     on_event: OnEvent = ignored,
 ) -> Prepared:
-    """Measure a drawn cell of every pair with today's code, for an adoption of later code.
-
-    Its arguments are those of `adopt_code`.
-    """
+    """Measure a cell of every pair, to compare later code with; arguments as of `adopt_code`."""
     read, adoptions = _known(entry, audit, how, reports, on_event)
     code = adoptions.today
     counting = adoptions.name(code)
@@ -143,8 +139,7 @@ def adopt_code(
         wanted: the beginning of the digest of the old code; that of most records if None.
 
     Raises:
-        UsageError: if there are no records, if the digest is unknown, or if other versions made
-            all of the records.
+        UsageError: if there are no records, an unknown digest, or other versions made them all.
     """
     store = how.store
     code = closure_of(entry.module)

@@ -40,9 +40,7 @@ def check_audits(
 ) -> Checked:
     """Find every fault of audits that are named by slug, file or folder; of all if none is.
 
-    Args:
-        run: whether the papers' modules are imported, and audits held against them.
-        permission: the consent to import them.
+    With `run` the papers' modules are imported, and the audits held against them.
 
     Raises:
         UsageError: on an unknown slug or folder, or a folder without audits.
@@ -57,11 +55,7 @@ def check_audits(
 
 
 def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
-    """Return the audits that are named by slug, file or folder; every paper's if none.
-
-    Raises:
-        UsageError: on an unknown slug or folder, or a folder without audits.
-    """
+    """Return the audits that are named, or every paper's; errors as of `check_audits`."""
     if not named:
         return [entry.audit_file for entry in catalog.entries.values()]
     files: list[Path] = []
@@ -80,13 +74,7 @@ def audit_files(named: Sequence[str], catalog: Catalog) -> list[Path]:
 
 
 def faults_in(file: Path, run: bool) -> Iterator[Fault]:
-    """Yield the faults of an audit with its reviews and run file, or of one of these that is named.
-
-    With `run` the audit is held against its module, too, which is imported.
-
-    Raises:
-        ModuleNotFoundError: if a library that a module needs is not installed.
-    """
+    """Yield the faults of an audit with its reviews and run file, or of one of these."""
     if file.name.endswith(REVIEW_FILE):
         audit = file.with_name(f"{file.name.removesuffix(REVIEW_FILE)}.yaml")
         yield from read_reviews(file, read_audit(audit)[0])[1]
@@ -134,10 +122,7 @@ def module_misfits(entry: Entry, audit: Audit) -> Iterator[Violation]:
 
     Held against the types of each experiment's settings are the names, and the values of every
     run, control and alternative at every tier. Nothing is run. What a repository's command takes
-    is the business of its run file.
-
-    Raises:
-        ModuleNotFoundError: if a library of the extra ``run`` is not installed.
+    is the business of its run file. Errors are those of `load_experiments`.
     """
     if entry.code is None or entry.code.is_run_file:
         return

@@ -68,8 +68,8 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
     """Return what the audit states of an item of the desk's page; nothing if it has no such item.
 
     Args:
-        audit: the audit; all of it is what a sign-off and a note are about.
-        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, the sign-off or the note.
+        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or, of all of the audit,
+            the sign-off and the note.
     """
     if item in (SIGN_OFF, NOTE):
         return [audit]
@@ -83,11 +83,9 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
 def entries_on(
     reviews: Reviews, audit: Audit, item: str, reviewer: str, blind: bool
 ) -> Sequence[StrictModel]:
-    """Return what a review file says of an item, as far as the reviewer may see it.
+    """Return what a review file says of an item of `audited`, as far as the reviewer may see it.
 
-    Args:
-        item: as of `audited`.
-        blind: whether others' decisions are hidden until the reviewer's own.
+    Others' decisions are hidden from the blind until they have decided themselves.
     """
     if item == SIGN_OFF:
         decided = [entry for entries in reviews.variables.values() for entry in entries]
@@ -113,8 +111,7 @@ def with_decision(
 ) -> Reviews:
     """Return the reviews with the reviewer's decision on a variable, in place of an earlier one.
 
-    Raises:
-        UsageError: if the decision is none of the three, or has no reason.
+    A UsageError if the decision is none of the three, or has no reason.
     """
     known = {word.value.replace("_", " "): word for word in ReviewDecision}
     chosen = known.get(decision.replace("_", " ").strip().lower())
@@ -131,8 +128,7 @@ def dispute(
 ) -> Reviews:
     """Return the reviews with the reviewer's dispute, in place of an earlier one of the same.
 
-    Raises:
-        UsageError: if the audit has no such item, or no reason is given.
+    A UsageError if the audit has no such item, or no reason is given.
     """
     kind, _, name = item.partition(" ")
     if name not in (known := subjects(audit)[kind]):
@@ -164,14 +160,9 @@ def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Revi
 
 
 def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: date) -> Reviews:
-    """Return the reviews with the reviewer's note, in place of an earlier one of theirs.
+    """Return the reviews with the reviewer's note on answers, in place of an earlier one of theirs.
 
-    Args:
-        text: the note; line breaks count as spaces.
-        answers: the digest of the answers that it is written for.
-
-    Raises:
-        UsageError: if the text is empty, too long or not readable, or another's note is there.
+    A UsageError if the text is empty, too long or not readable, or another's note is there.
     """
     if (control := UNREADABLE.search(text)) is not None:
         what = f"the control character U+{ord(control.group()):04X}"
@@ -195,16 +186,12 @@ def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: d
 
 
 def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
-    """Return the reviews without what somebody has said, whether the audit has the item or not.
+    """Return the reviews without what somebody said, whether or not the audit has the item.
 
-    With a reviewer's decision their sign-off goes, too.
+    With a reviewer's decision their sign-off goes, too. A UsageError if they said nothing of it.
 
     Args:
         item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, ``answer ID`` or the note.
-        who: the reviewer, or who answered.
-
-    Raises:
-        UsageError: if they have said nothing of it.
     """
     kind, _, name = item.partition(" ")
     if item == NOTE:

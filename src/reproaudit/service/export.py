@@ -18,12 +18,7 @@ from reproaudit.store.shipped import packed_for_report
 
 @dataclass(frozen=True)
 class Exports:
-    """The files of an export.
-
-    Attributes:
-        data: what ``--json`` prints: paper, tier, format, and each file with size and digest.
-        remarks: what a reader of the files should know.
-    """
+    """The files of an export, what ``--json`` prints of them, and remarks for their reader."""
 
     written: tuple[Path, ...]
     data: dict[str, Any]

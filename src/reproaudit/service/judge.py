@@ -88,12 +88,7 @@ def judge_folder(
     claims: Sequence[str] | None = None,
     pages: Path | None = None,
 ) -> Judged:
-    """Judge a folder with a manifest; other arguments and errors are those of `judge_submission`.
-
-    Raises:
-        SpecError: listing everything that does not fit the audit.
-        UsageError: if there is no manifest.
-    """
+    """Judge a folder with a manifest, or raise a SpecError; see `judge_submission`."""
     audit, entry = _known(paper)
     submission = read_submission(audit, folder)
     files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
@@ -127,11 +122,9 @@ def _known(paper: Audit | Entry) -> tuple[Audit, Entry | None]:
 
 
 def write_brief_page(judged: Judged, file: Path) -> None:
-    """Write a page of at most sixty lines: rule, counts, controls, horizon and choices.
+    """Write a new page of at most sixty lines: rule, counts, controls, horizon and choices.
 
-    Raises:
-        UsageError: if there is such a file, which is never written over.
-        StoreError: if it cannot be written.
+    A UsageError if there is such a file, which is never written over.
     """
     if file.exists():
         raise UsageError(f"{file}: exists already; expected a new file. Name another.")
@@ -144,9 +137,7 @@ def write_template(
 ) -> tuple[Path, ...]:
     """Write a folder of measurements that is to be filled in; return its files, the manifest first.
 
-    Raises:
-        UsageError: if there is no such claim, or the folder exists.
-        StoreError: if it cannot be written.
+    A UsageError if there is no such claim, or the folder exists.
     """
     texts = template_files(audit, tier, claims)
     with new_folder(folder, "Name another with --template, or remove it.") as new:
@@ -165,11 +156,7 @@ def import_folder(
     claims: Sequence[str] = (),
     **stated: str | None,
 ) -> Imported:
-    """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
-
-    Raises:
-        AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
-    """
+    """Turn logs into a new folder of measurements; arguments and errors are of `import_logs`."""
     with new_folder(out, "Name another with --out, or remove it.") as folder:
         imported = import_logs(audit, logs, mapping, claims=claims, **stated)
         write_submission(folder, audit, imported.measured, imported.head)

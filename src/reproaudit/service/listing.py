@@ -91,11 +91,7 @@ class PaperSummary:
 
 @dataclass(frozen=True)
 class Listed:
-    """All papers that can be read, and why others cannot.
-
-    Attributes:
-        errors: by slug, in the order of the papers.
-    """
+    """All papers that can be read, and by slug, in their order, why others cannot."""
 
     papers: tuple[PaperSummary, ...]
     errors: Mapping[str, AuditError]
@@ -192,13 +188,9 @@ def _of_today(opening: Opening | None, entry: Entry) -> Opening | None:
 
 
 def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
-    """Return what is said of a paper, judged or read in whole.
+    """Return what is said of a paper, judged or read in whole; an AuditError if it cannot be read.
 
-    Where there are no answers of ours, they are those on measurements from elsewhere, judged
-    before.
-
-    Raises:
-        AuditError: if the audit or a record cannot be read.
+    For want of answers of ours, they are those on measurements from elsewhere, judged before.
     """
     from reproaudit.audit.documentation import documentation_of
     from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper

@@ -40,11 +40,8 @@ class Merged:
 def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
     """Write what other stores hold into one, each record verified; return what became of it.
 
-    A finished record that is there already stays, whatever another store has.
-
-    Raises:
-        UsageError: if a source is the target, or holds no records.
-        StoreError, TechnicalError: if a folder cannot be read or written.
+    A finished record that is there already stays, whatever another store has. A UsageError if a
+    source is the target, or holds no records.
     """
     for source in sources:
         if same_place(source.root, target.root):

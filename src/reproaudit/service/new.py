@@ -41,15 +41,11 @@ def draft(
     results: Sequence[Path] = (),
     force: bool = False,
 ) -> Draft:
-    """Write ``SLUG.yaml``, and ``SLUG.py`` unless claims or results are given.
+    """Write ``SLUG.yaml``, and ``SLUG.py`` unless a list of claims or results to judge are given.
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. What
     nothing says is left TODO. The schema by which editors complete and check an audit is put
     beside it, unless the folder has one.
-
-    Args:
-        claims_file: a list of claims, which runs from elsewhere are to be judged by.
-        results: files with such runs.
 
     Raises:
         UsageError: if the slug has another form, or a file exists already.

@@ -57,12 +57,7 @@ class NeededYes:
 
 @dataclass(frozen=True)
 class PlannedBeside:
-    """An arm that must run beside a claim's own.
-
-    Attributes:
-        must: what it must do, or what it is for.
-        runs: how many times it runs; None where whoever runs it decides.
-    """
+    """An arm that must run beside a claim's own; `runs` is None where whoever runs it decides."""
 
     name: str
     role: str

@@ -54,17 +54,10 @@ def report_papers(
     group: str | None = None,
     needs_all: bool = True,
 ) -> ReportedPapers:
-    """Write the reports of papers, in all formats if none is named.
+    """Write the reports of papers, of a group of records and in some formats if they are named.
 
-    Among several papers, one that cannot be shown stops no other.
-
-    Args:
-        group: the id of the group of records to show.
-        needs_all: whether a single paper that cannot be shown is an error.
-
-    Raises:
-        AuditError: if a single paper cannot be shown.
-        UsageError: if no paper has anything to report.
+    One of several that cannot be shown stops no other; a single one raises its AuditError if
+    `needs_all`. A UsageError if no paper has anything to report.
     """
     store = workspace.store
     out = workspace.pages

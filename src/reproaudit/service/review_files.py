@@ -73,9 +73,6 @@ def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
 
     An installed package is never edited: its audit, and what reviewers have said of it, are copied
     to a folder ``audits`` in the working directory, where every command finds the reviews.
-
-    Raises:
-        StoreError, TechnicalError: if they cannot be copied.
     """
     installed = entry.reviewed_file, entry.review_file
     copies: list[Path] = []
@@ -97,7 +94,6 @@ def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Reviews, Revie
 
     Raises:
         SpecError: if the file has faults.
-        StoreError, TechnicalError: if it cannot be written.
     """
     file = Path(os.path.realpath(path))
     with locked(file.parent / LOCK_NAME):
@@ -141,11 +137,10 @@ def review_audit(
     sign: bool = False,
     tier: TierName | None = None,
 ) -> Reviewed:
-    """Write what a reviewer decides, a note on the present answers, or that they sign off.
+    """Write what a reviewer decides, a note on a tier's present answers, or that they sign off.
 
     Args:
         orders: such as ``Dataset Splits=disagree: REASON``.
-        tier: the tier of the answers that the note is on; the highest that has some if None.
 
     Raises:
         UsageError: if nobody reviews, an order cannot be carried out, or a note not written.

@@ -79,9 +79,7 @@ class How:
     def device_for(self, entry: Entry) -> str:
         """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
 
-        Raises:
-            UsageError: if there is no such device.
-            SpecError: if the paper has no module, or one that is not valid Python.
+        A UsageError if there is no such device; a SpecError as of `closure_of`.
         """
         if self.form == "plain":
             if self.device == "cuda":
@@ -98,11 +96,7 @@ class How:
         on_event: OnEvent,
         judged_too: Iterable[Cell] = (),
     ) -> Summary:
-        """Run the cells of papers that have no record, as `run_cells` does.
-
-        Raises:
-            UsageError: if a device cannot be used as asked.
-        """
+        """Run the cells of papers that have no record; errors as of `run_cells`, `device_for`."""
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         devices = {entry.slug: self.device_for(entry) for entry, _ in papers}

@@ -103,13 +103,7 @@ def prune_store(
 ) -> list[Leftover]:
     """Remove what no run needs any more; with `dry_run` only name it.
 
-    Args:
-        slugs: the papers to look at; every paper of the store if none.
-        unfinished: whether checkpoints of unfinished cells go, too.
-
-    Raises:
-        UsageError: if a paper has no records.
-        StoreError, TechnicalError: if something cannot be removed.
+    A UsageError if a named paper has no records; errors of removing as of `explained`.
     """
     there = dict(leftovers(store, papers_in(store, slugs), unfinished=unfinished))
     named = [Leftover(path=path, what=what, size=size_of(path)) for path, what in there.items()]
@@ -134,10 +128,9 @@ def measure_again(
     count: int,
     on_event: OnEvent = ignored,
 ) -> Iterator[tuple[Path, StoreFault | None]]:
-    """Measure a sample of the records that today's code made again, and compare every bit.
+    """Measure a sample of records again, as the manifest's root draws it; compare every bit.
 
-    The root of the store's manifest chooses them. Yields the file of each record, and what is
-    wrong with it, if anything.
+    Yields the file of each record, and what is wrong with it, if anything.
     """
     from reproaudit.run.cells import run_cells
 
@@ -194,11 +187,7 @@ def _sample(
 def faults_of_adoptions(
     catalog: Catalog, papers: Collection[str], store: Store
 ) -> Iterator[StoreFault]:
-    """Hold every adoption of some papers against the records of the cells that it compared.
-
-    A record of the old or the new code, made by the same versions on the same processor, has to
-    hold what the adoption says that both measured.
-    """
+    """Hold every adoption of some papers against the records of the cells it compared."""
     for slug in papers:
         if slug not in catalog.entries:
             continue

@@ -84,11 +84,8 @@ class Workspace:
     ) -> tuple[Entry, ...]:
         """Return the papers of these slugs, or all; with a salt their seeds follow from it, too.
 
-        Args:
-            shipped: whether papers outside the folder of audits are meant.
-
-        Raises:
-            UsageError: if there is no such paper, or a salt without the paper tier.
+        If not `shipped`, only those of the folder of audits. A UsageError if there is no such paper,
+        or a salt without the paper tier.
         """
         entries = self.catalog.select(slugs, everything)
         if not shipped:

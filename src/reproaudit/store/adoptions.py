@@ -230,11 +230,7 @@ NO_ADOPTIONS = Adoptions()
 
 
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store, as they are written.
-
-    Raises:
-        SpecError: naming a bad line.
-    """
+    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
     module = entry.code
     lines = [*_read(Journal(entry, "adoptions", store).lines())]
     return Adoptions(

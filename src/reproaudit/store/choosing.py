@@ -148,14 +148,8 @@ def choose(
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
     The best has planned cells. The fast form comes before the plain one, then ``today``'s code
-    before others, then more finished cells before fewer, and last the group written later.
-
-    Args:
-        records: in the order in which they were written.
-        planned_data: gives the data with which a run planned a record's cell last.
-
-    Raises:
-        UsageError: if no group has the wanted id.
+    before others, then more finished cells before fewer, and last the group written later: records
+    come in that order. A UsageError if no group has the wanted id.
     """
     of_today: dict[Group, list[Record]] = {}
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
@@ -236,11 +230,9 @@ def chosen_by_run(
     planned: Mapping[TierKey, str],
     on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
-    """The records that a run planned: its own, and those of alternatives.
+    """The records that a run planned, by their fingerprints: its own, and those of alternatives.
 
-    Args:
-        planned: the fingerprint of each planned cell.
-        on_damage: is called with a file among the alternatives that is no record.
+    A file among alternatives that is no record is named to `on_damage`.
 
     Raises:
         StoreError: on a file that is no record and may be a planned one.
@@ -270,13 +262,11 @@ def chosen_of_store(
 
     Args:
         shipped: whether the store came with a report: every cell counts, whatever its seed.
-        judged: the tier that is judged, if it is another: records along other coordinates are then
-            left out.
+        judged: the tier that is judged, if another: records along other coordinates are left out.
 
     Raises:
         UsageError: if no group has the wanted id.
-        StoreError: on a file that is no record.
-        SpecError: if the audit declares other coordinates than the records have.
+        StoreError, SpecError: as of `chosen_by_run`.
     """
     kept = stored_tier(audit, tier)
     tiers = (kept, varied_tier(kept))
@@ -293,11 +283,7 @@ def chosen_of_store(
 def _adoptions_of(
     entry: Entry, store: Store, written: Path | None, tier: str, records: Iterable[Record]
 ) -> Adoptions:
-    """The adoptions that the records of a tier bear out, with those measured to compare code.
-
-    Args:
-        written: the folder in which there are adoptions, too.
-    """
+    """A tier's adoptions, as far as its records and those that compared code bear them out."""
     adoptions = read_adoptions(entry, written)
     if not adoptions.lines:
         return adoptions

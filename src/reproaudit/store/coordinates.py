@@ -85,9 +85,7 @@ def changed_axes(
 ) -> Iterator[LeftOut]:
     """What a record measured along other coordinates than are declared, each for one record.
 
-    Args:
-        declared: the experiment's measurements now, by name.
-        kept: the axes of records that hold no coordinates, by experiment.
+    The axes that were kept are by experiment, for records that hold no coordinates.
     """
     before: Mapping[str, Mapping[str, tuple[Coordinate, ...]]] | None = record.coordinates
     if before is None:

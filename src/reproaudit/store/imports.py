@@ -303,12 +303,7 @@ def imported_by(
     folder: Path | None,
     package: Path,
 ) -> ImportedFiles:
-    """Follow the imports of a file, and then those of others that they do not reach.
-
-    Args:
-        sources: the files that count, with their bytes.
-        folder, package: as of `Places`.
-    """
+    """Follow the imports of a file, and then those of others that they do not reach."""
     places = Places(dict(sources), folder, package)
     graph = _Graph(places)
     graph.follow(start)

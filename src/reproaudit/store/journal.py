@@ -17,12 +17,7 @@ MOST_JOURNAL_BYTES = 2**26
 
 @dataclass(frozen=True)
 class Journal:
-    """Lines on one paper: ``SLUG.<name>.jsonl`` beside the audit, ``<name>.SLUG.jsonl`` in a store.
-
-    Attributes:
-        name: what the lines are, in one word.
-        store: the folder of records; None if no store is looked at.
-    """
+    """Lines on one paper: ``SLUG.NAME.jsonl`` beside the audit, ``NAME.SLUG.jsonl`` in a store."""
 
     entry: Entry
     name: str
@@ -37,11 +32,7 @@ class Journal:
         return beside, self.store / f"{self.name}.{self.entry.slug}.jsonl"
 
     def lines(self) -> Iterator[tuple[str, bytes]]:
-        """Every line of both files, each with its place, ``FILE:NUMBER``.
-
-        Raises:
-            StoreError, TechnicalError: if a file cannot be read.
-        """
+        """Every line of both files, each with its place, ``FILE:NUMBER``."""
         for file in self.files:
             for number, line in enumerate(contents(file).splitlines(), start=1):
                 yield f"{file}:{number}", line

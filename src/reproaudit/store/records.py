@@ -224,9 +224,7 @@ class Store:
         on_damage: Callable[[DamagedError], None] | None = None,
         only: Collection[str] | None = None,
     ) -> Iterator[Record]:
-        """Every record of a paper's tier, failed cells included.
-
-        A failed record is left out if the cell has a finished one.
+        """Every record of a paper's tier; failed cells have theirs unless they have a finished one.
 
         Args:
             on_damage: called with each file that is not a record. Without it the first raises.
@@ -290,10 +288,7 @@ class Store:
         return folder / f"{record.fingerprint}.{ending}"
 
     def in_order(self, records: Iterable[Record]) -> list[Record]:
-        """Records in the order in which they were last written, which depends on no clock.
-
-        The manifest lists no failed ones; they come first.
-        """
+        """Records in the order in which they were last written; failed ones come first."""
         places = {name: place for place, name in enumerate(self.manifest.digests())}
 
         def place(record: Record) -> int:
@@ -304,11 +299,7 @@ class Store:
     # --- the data of a plan
 
     def planned_data(self, record: Record) -> Mapping[str, str] | None:
-        """The data with which a run planned a record's cell last; None if no run noted them.
-
-        Raises:
-            StoreError: if the file is none that a run wrote.
-        """
+        """The data with which a run planned a record's cell last; None if no run noted them."""
         made = versions_of(record.environment)
         return _noted_data(self._data_note(cell_of(record), record.code, made))
 
@@ -328,10 +319,7 @@ class Store:
     # --- measuring anew
 
     def fresh_from(self, series: str) -> int:
-        """The size of the manifest when the first run of a series began to measure anew.
-
-        What was listed since then is measured anew already.
-        """
+        """The size of the manifest when the first run of a series began to measure anew."""
         mark = self.root / f"fresh.{quote(series, safe='')}"
         with locked(self.root / LOCK_NAME):
             noted = _read_file(mark, MOST_NOTE_BYTES)
@@ -403,12 +391,9 @@ class Store:
         return is_held(self.lock_file(cell, fingerprint))
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
-        """Takes the cell for this run, or returns None at once if another run has it.
+        """Takes the cell for this run, or returns None if another has it; errors as of `write`.
 
         Whoever takes it looks for the cell's record again: it may just have been written.
-
-        Raises:
-            StoreError, TechnicalError: if the store cannot be written to.
         """
         path = self.lock_file(cell, fingerprint)
         with explained("lock", path):
@@ -463,11 +448,8 @@ class CellLock(FileLock):
             Path(self.lock_file).write_bytes(_HOLDER.dump_json(holder))
 
     def give_back(self, *, finished: bool) -> None:
-        """Gives the cell back; once its record is written, the lock's file goes, too.
-
-        A run that still waits for the removed file finds the record.
-        """
-        if finished:
+        """Gives the cell back; once its record is written, the lock's file goes, too."""
+        if finished:  # a run that still waits for the removed file finds the record
             with suppress(OSError):
                 Path(self.lock_file).unlink()
         self.release()
@@ -543,10 +525,7 @@ class RecordManifest:
     def digests(self) -> Mapping[str, list[str]]:
         """By path, the digest of every record that was ever written there, the last one last.
 
-        The path that was last written to is the last.
-
-        Raises:
-            StoreError: if a line does not follow from the one before it.
+        The path that was last written to is the last. A StoreError if a line is damaged.
         """
         with suppress(OSError):  # lines are only ever added: of the same length, it is the same
             if self._read_to and os.stat(self.file).st_size == self._read_to:
@@ -575,10 +554,9 @@ class RecordManifest:
         return self._root
 
     def add(self, path: str, digest: str, *, once: bool = False) -> None:
-        """Adds a line, unless it would repeat the path's last digest or, with ``once``, any.
+        """Adds a line, unless it repeats the path's last digest or, with ``once``, any.
 
-        Raises:
-            StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
+        A StoreError if a line of the list is damaged; other errors as of `Store.write`.
         """
         with locked(self.file.with_name(LOCK_NAME)), explained("write", self.file):
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)

@@ -55,7 +55,6 @@ def _compute_there(job: Job, limits: Limits, order: str, topic: str) -> JobOutco
     """Computes a job in a process beside the Dask worker that calls this; None if cancelled.
 
     A job of which this machine has other code or versions fails, before any of that code has run.
-    Checkpoints lie in a scratch folder.
     """
     from distributed import get_worker
 

@@ -75,11 +75,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     keeps_records: bool
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
-        """Yields an outcome per job, as they end.
-
-        A job is taken from ``jobs`` only when it can start, and ``jobs`` is asked for the next
-        one while others run.
-        """
+        """Yields an outcome per job, as they end; takes the next job only when it can start."""
 
 
 # --- in a worker --------------------------------------------------------------------------------
@@ -117,10 +113,7 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
 
 
 def _print_into(output: Connection[Any, Any]) -> None:
-    """Lets all go into a file that this process prints from now on, or that its children do.
-
-    A line of Python goes at once, so that a crash loses none; the system's own words follow it.
-    """
+    """Lets what this process and its children print go into a file; a crash loses no line."""
     for number in (1, 2):
         os.dup2(output.fileno(), number)
     output.close()
@@ -141,10 +134,7 @@ def _end_with_parent() -> None:
 
 
 class LocalProcesses:
-    """Computes so many jobs at once in worker processes, which are used again.
-
-    It takes and yields nothing more once it may not go on, and leaving its context ends what runs.
-    """
+    """Computes so many jobs at once in worker processes, which are used again."""
 
     keeps_records = False
 
@@ -342,10 +332,7 @@ def _for_children() -> Iterator[None]:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Lets processes that are started meanwhile import nothing from the working folder.
-
-    The tracker, which removes what killed workers leave, starts first and prints no warnings.
-    """
+    """Lets processes that are started meanwhile import nothing from the working folder."""
     with _environment({"PYTHONSAFEPATH": "1"}):
         with _environment({"PYTHONWARNINGS": "ignore"}):
             resource_tracker.ensure_running()  # which unblocks signals

@@ -71,12 +71,7 @@ def queued_jobs() -> Callable[[str], bool] | None:
 
 
 class SlurmBlocks:
-    """Submits blocks of cells, and yields outcomes as their records appear.
-
-    Args:
-        at_once: the cells that one job of Slurm computes at once, each on a core.
-        leave: submit, and wait for nothing.
-    """
+    """Submits blocks of cells; yields outcomes as records appear, or leaves at once."""
 
     keeps_records = True
 
