@@ -15,7 +15,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import digest, rule
 from reproaudit.cli import run_command
-from reproaudit.cli.output import json_text
+from reproaudit.cli.output import printed_json
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan, plan_audit
@@ -132,7 +132,7 @@ def test_the_command_prints_the_model_as_json_and_the_lines(
 ) -> None:
     plan = plan_audit(Workspace(), SHORT)
     assert run_command(["plan", str(SHORT), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json_text(plan))
+    assert json.loads(capsys.readouterr().out) == json.loads(printed_json(plan))
     assert run_command(["plan", str(SHORT)]) == 0
     assert capsys.readouterr().out.splitlines() == plan.lines
     assert plan.tier == "paper"

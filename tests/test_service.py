@@ -15,7 +15,7 @@ from measured import every_run
 from miniatures import write_paper
 from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
-from reproaudit.cli.output import json_text
+from reproaudit.cli.output import printed_json
 from reproaudit.consent import ConsentError, Permission
 from reproaudit.run.events import CellFinished, WorkStarted
 from reproaudit.service.check import check_audits
@@ -102,7 +102,7 @@ def test_a_model_is_what_the_command_prints_as_json(
     audits = [] if words.startswith("prune") else ["--audits", str(place.audits)]
     where = [] if words.startswith("check") else ["--store", str(place.store)]
     assert run_command([*words.split(), "--json", *audits, *where]) == 0
-    data = json_text(getattr(model, "data", model))
+    data = printed_json(getattr(model, "data", model))
     assert json.loads(capsys.readouterr().out) == json.loads(data)
 
 

@@ -13,7 +13,7 @@ import pytest
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.seeds import whole_rule
-from reproaudit.cli.output import json_text
+from reproaudit.cli.output import printed_json
 from reproaudit.formats.scorecard import RuleStanding
 from reproaudit.report.files import PAGES
 from reproaudit.report.printable import clean
@@ -169,7 +169,7 @@ def test_the_digest_that_results_or_a_plan_beside_them_name_is_held_against_toda
     named = rule[:16] if where == "short" else rule
     if where == "plan":
         plan = plan_audit(Workspace(), place.audit)
-        (place.folder / "PLAN.json").write_text(json_text(plan), encoding="utf-8")
+        (place.folder / "PLAN.json").write_text(printed_json(plan), encoding="utf-8")
     else:
         place.write({"per_seed": ROWS, "rule": named})
     name = "PLAN.json" if where == "plan" else "results.json"

@@ -54,14 +54,14 @@ def present(
 ) -> None:
     """Print data as JSON or else lines, then the files written: beside JSON on standard error."""
     if as_json:
-        sys.stdout.write(json_text(data) + "\n")
+        sys.stdout.write(printed_json(data) + "\n")
     elif text := "\n".join(lines):
         say(text)
     for path in written:
         say(f"wrote {path}", stderr=as_json)
 
 
-def json_text(data: Any) -> str:
+def printed_json(data: Any) -> str:
     """Return data, models among it, as JSON of ASCII, which every output can hold."""
     return json.dumps(data, indent=2, allow_nan=False, default=_fields)
 

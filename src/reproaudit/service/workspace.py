@@ -84,7 +84,7 @@ class Workspace:
     ) -> tuple[Entry, ...]:
         """Return the papers of these slugs, or all; with a salt their seeds follow from it, too.
 
-        If not `shipped`, only those of the folder of audits. A UsageError if there is no such paper,
+        If not `shipped`, those of the audits' folder alone. A UsageError if there is no such paper,
         or a salt without the paper tier.
         """
         entries = self.catalog.select(slugs, everything)
