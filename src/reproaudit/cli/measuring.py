@@ -71,20 +71,9 @@ def run(
 
     workspace = open_workspace(audits, store, out)
     named = workspace.select(slugs or (), everything, shipped, salt, tier)
-    how = How(
-        workspace.records,
-        device=device,
-        jobs=jobs,
-        seconds=cell_timeout,
-        memory=memory,
-        data=data_dir,
-        fresh=fresh,
-        form=form,
-        engine=options.engine_of(executor, slurm, block),
-        shard=shard,
-        leave=leave,
-        until=options.end_of(budget),
-    )
+    limits = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
+    engine = options.engine_of(executor, slurm, block)
+    how = How(workspace.records, *limits, engine, shard, leave, options.end_of(budget))
     chosen = [paper for paper in named if paper.code is not None or not everything]
     papers = workspace.allowed(chosen, permission(trust))
     if status:
