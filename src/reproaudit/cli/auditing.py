@@ -159,18 +159,12 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.service.review_files import (
-        answers_reviewed,
-        command_to_show,
-        files_to_review,
-        named_reviewer,
-        review_audit,
-    )
+    from reproaudit.service import review_files as files
 
     workspace = open_workspace(audits, store, out)
     (paper,) = workspace.select([slug])
-    who = named_reviewer(reviewer)
-    audit_file, file, copies = files_to_review(paper)
+    who = files.named_reviewer(reviewer)
+    audit_file, file, copies = files.files_to_review(paper)
     for copy in copies:
         say(f"copied from the installed package: {copy}", stderr=as_json)
     if not orders and note is None and not sign:
@@ -182,12 +176,14 @@ def review(
                 "the page of 'reproaudit review' needs the extra 'review': in a clone of "
                 "reproaudit, pip install '.[review]'. --set, --note and --sign-off do without."
             ) from error
-        say(f"edits {file}; to show it: {command_to_show(workspace, slug, tier)}", stderr=as_json)
-        read = partial(answers_reviewed, workspace, paper, tier)
+        show = files.command_to_show(workspace, slug, tier)
+        say(f"edits {file}; to show it: {show}", stderr=as_json)
+        read = partial(files.answers_reviewed, workspace, paper, tier)
         serve(DeskSession(audit_file, file, who, blind, read), port=port, tell=print)
         return 0
     text = None if note is None else note_in(note)
-    reviewed = review_audit(workspace, paper, who, orders or (), note=text, sign=sign, tier=tier)
+    said = {"note": text, "sign": sign, "tier": tier}
+    reviewed = files.review_audit(workspace, paper, who, orders or (), **said)
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in reviewed.diff.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))

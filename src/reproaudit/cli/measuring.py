@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
@@ -14,8 +14,9 @@ from reproaudit.cli.options import app, exit_code, open_workspace, permission
 from reproaudit.cli.output import present
 
 if TYPE_CHECKING:
+    from reproaudit.records import Record
     from reproaudit.service.adopt import CodeComparison, Prepared
-    from reproaudit.service.run import Ran
+    from reproaudit.service.run import How, Papers, Ran
 
 _Answer = TypeVar("_Answer")
 """What work returns."""
@@ -65,9 +66,7 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
-    from reproaudit.report.terminal import measurement_lines
     from reproaudit.service.run import How, run_custom, run_papers
-    from reproaudit.service.status import state_of
 
     workspace = open_workspace(audits, store, out)
     named = workspace.select(slugs or (), everything, shipped, salt, tier)
@@ -77,17 +76,28 @@ def run(
     chosen = [paper for paper in named if paper.code is not None or not everything]
     papers = workspace.allowed(chosen, permission(trust))
     if status:
-        states = [state_of(*paper, tier, how) for paper in papers]
-        present(states, (line for state in states for line in state.lines), as_json)
-        return 0
+        return _present_states(papers, tier, how, as_json)
     if seeds is None and not experiments and not settings:
         run_tier = partial(run_papers, papers, tier, how, cheapest=everything)
         ran = _shown_run(partial(run_tier, pages=workspace.pages), verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
-    given = (seeds, experiments or (), settings or ())
-    records, failed = _followed(partial(run_custom, papers, tier, how, *given), verbose)
+    work = partial(run_custom, papers, tier, how, seeds, experiments or (), settings or ())
+    return _present_custom(*_followed(work, verbose), as_json)
+
+
+def _present_custom(records: Sequence[Record], failed: int, as_json: bool) -> int:
+    from reproaudit.report.terminal import measurement_lines
+
     present(records, measurement_lines(records), as_json)
     return exit_code((), None, failed > 0)
+
+
+def _present_states(papers: Papers, tier: Any, how: How, as_json: bool) -> int:
+    from reproaudit.service.status import state_of
+
+    states = [state_of(*paper, tier, how) for paper in papers]
+    present(states, (line for state in states for line in state.lines), as_json)
+    return 0
 
 
 def _followed(work: Callable[..., _Answer], verbose: bool = False) -> _Answer:

@@ -81,18 +81,13 @@ def run_cells(
 
     Args:
         cells: what is wanted, in the order in which it is started, each once.
-        locate: from a paper's slug to its module.
-        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.run.devices.pick_device` gives it, or by
-            paper.
-        limits: what a cell may take before it counts as failed.
+        device: ``"cpu"`` or ``"cuda"``, as `pick_device` gives it, or by paper.
         fresh: measure again what has a record, which stays until then; each cell once in a series.
-        on_event: is called with what happens, in this thread.
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
-        adoptions: by paper, which codes gave the same bits; their records count like today's, as
-            far as the store bears that out.
+        adoptions: by paper, which codes gave the same bits, as far as the store bears that out.
         leave: end, rather than wait, where other runs compute all that is left.
 
     Raises:
@@ -110,14 +105,11 @@ def run_cells(
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
     seconds = {number: seconds for number, (_, seconds) in present.items()}
-    on_event(
-        events.PlanReady(
-            tuple(
-                events.PlannedCell(job.cell, sum(job.phases.values()), seconds.get(job.number))
-                for job in planned
-            )
-        )
+    plan = (
+        events.PlannedCell(job.cell, sum(job.phases.values()), seconds.get(job.number))
+        for job in planned
     )
+    on_event(events.PlanReady(tuple(plan)))
     unfinished = {job.cell.paper for job in missing}
     for paper in summary.planned:
         if paper not in unfinished:

@@ -209,11 +209,9 @@ def run_papers(
 
     Args:
         claims: the ids of the claims to run for, with a single paper; every claim if none.
-        alternatives: whether those of what nobody states are run, too; then what has no record when
-            the time is up stops no judgement.
+        alternatives: whether they are run, too; then what is left stops no judgement.
         cheapest: whether the cheapest paper is run first; the answers stay in order.
         pages: the folder for the pages of each paper when it is judged; None for no pages.
-        on_card: takes each scorecard when it is there.
 
     Raises:
         UsageError: if there is no such claim.
