@@ -67,8 +67,7 @@ __all__ = [
     "write_measurements",
 ]
 
-PaperRef = Audit | Path | str
-"""An audit, the path of its YAML file, or a slug."""
+PaperRef = Audit | Path | str  # an audit, the path of its YAML file, or a slug
 
 Runs = Sequence[MeasuredRuns] | Mapping[str, BySeed]
 """Runs; or experiment -> seed -> measurement -> numbers, where there are no other arms."""

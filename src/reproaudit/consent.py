@@ -123,7 +123,6 @@ class Permission:
 
 
 NOT_GIVEN = Permission()
-"""Only code that comes with reproaudit, or was allowed before, may run."""
 
 
 def require_consent_to(file: Path, folder: Path, *, trust: bool, remedy: str) -> None:

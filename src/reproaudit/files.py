@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 
-LOCK_NAME = ".reproaudit.lock"
-"""The file in a folder whose lock keeps others from writing what the folder holds."""
-
-PATIENCE_SECONDS = 5.0
-"""The seconds for which a lock is waited for without a word."""
-
-_POLL_SECONDS = 0.01
-"""The seconds between two attempts to take a lock."""
+LOCK_NAME = ".reproaudit.lock"  # who holds it writes in its folder
+PATIENCE_SECONDS = 5.0  # for which a lock is waited for without a word
+_POLL_SECONDS = 0.01  # between two attempts to take a lock
 
 _log = logging.getLogger(__name__)
 

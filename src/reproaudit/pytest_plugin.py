@@ -42,8 +42,7 @@ PREFIX = "reproaudit_"
 _BY_USER = "by the user"
 """What workers of pytest-xdist get as ``--reproaudit-trust``, since they see no command line."""
 
-_AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
-"""The name of an audit's file; ``<slug>.run.yaml`` beside it is none."""
+_AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")  # ``<slug>.run.yaml`` beside it is none
 
 
 @dataclass

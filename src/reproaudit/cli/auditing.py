@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from reproaudit.audit.catalog import Catalog
 
-LARGEST_NOTE = 2**14
-"""Bytes of a note's file; 100 words have a twentieth of it."""
+LARGEST_NOTE = 2**14  # bytes; 100 words have a twentieth of it
 
 
 @app.command()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from reproaudit.service.run import How, Papers, Ran
 
 _Answer = TypeVar("_Answer")
-"""What work returns."""
 
 
 @app.command()

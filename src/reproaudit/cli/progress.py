@@ -21,23 +21,12 @@ from reproaudit.records import CellStatus
 from reproaudit.report.printable import clean, printable
 from reproaudit.run import events
 
-LEAST_WIDTH = 20
-"""The least width of the two lines."""
-
-LOOK_SECONDS = 0.5
-"""The seconds between looks whether a line is due, where there is no terminal."""
-
-LINE_SECONDS = 30.0
-"""A line is due after so long."""
-
-LINE_SHARE = 0.05
-"""A line is due when such a share more of the cells is done."""
-
-LINE_CELLS = 200
-"""The characters of a line that name the cells which run."""
-
+LEAST_WIDTH = 20  # of the two lines
+LOOK_SECONDS = 0.5  # between looks whether a line is due, where there is no terminal
+LINE_SECONDS = 30.0  # a line is due after so long
+LINE_SHARE = 0.05  # or when such a share more of the cells is done
+LINE_CELLS = 200  # the characters of a line that name the cells which run
 CellId = tuple[str | int, ...]
-"""A cell within a run."""
 
 
 class WorkProgress:

@@ -252,8 +252,9 @@ def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
         yield ArmRow(name, role, arm.words or Namer(audit).arm(name), arm.why)
 
 
-_UNSAID = frozenset({"kind", "origin", "why", "standard", "log"})
-"""Fields of a check, or of a bound, that have words of their own or none."""
+_UNSAID = frozenset(
+    {"kind", "origin", "why", "standard", "log"}
+)  # fields with words of their own or none
 
 _PROVENANCE = {
     "paper": "from the paper",

@@ -18,8 +18,7 @@ from reproaudit.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
 
-ANSWERED_WITHIN = 30.0
-"""Seconds in which a connection, and each request after an answer, must be answered."""
+ANSWERED_WITHIN = 30.0  # seconds, for a connection and each request after an answer
 
 
 def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:

@@ -46,8 +46,7 @@ from reproaudit.store.records import (
     Store,
 )
 
-POLL_SECONDS = 0.2
-"""The time between looks whether another run has given back a cell."""
+POLL_SECONDS = 0.2  # between looks whether another run has given back a cell
 
 SERIES_VARIABLES = ("REPROAUDIT_SERIES", "SLURM_ARRAY_JOB_ID")
 """The environment variables that name the runs which belong together, as the jobs of an array."""

@@ -15,8 +15,7 @@ from typing import Any
 from reproaudit.cell import NUMBA_VARIABLE, THREAD_VARIABLES
 from reproaudit.errors import UsageError
 
-VECTORS = ("avx512f", "avx2", "avx", "sse4_2", "asimd")
-"""Sets of vector instructions, the widest first: libraries choose their kernels by them."""
+VECTORS = ("avx512f", "avx2", "avx", "sse4_2", "asimd")  # the widest first: they choose kernels
 
 
 KERNEL_VARIABLES = (

@@ -23,8 +23,7 @@ from reproaudit.files import decode_json
 _HEAD = b"reproaudit generators "
 """Begins a checkpoint that has states, which are a line of JSON; then follows a module's own."""
 
-MOST_POSITION = 624
-"""The place in NumPy's state behind which there are no numbers left."""
+MOST_POSITION = 624  # in NumPy's state; behind it there are no numbers left
 
 _log = logging.getLogger(__name__)
 

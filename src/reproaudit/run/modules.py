@@ -31,11 +31,8 @@ from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.store.code import PaperFiles, files_of
 
-_PACKAGE = "_audits_"
-"""Begins the names of packages that stand for users' folders."""
-
+_PACKAGE = "_audits_"  # begins the names of packages that stand for users' folders
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Names of folders that hold installed libraries."""
 
 
 def load_experiments(module: Module) -> Mapping[str, Experiment]:

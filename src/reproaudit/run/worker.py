@@ -41,14 +41,9 @@ from reproaudit.store.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.store.records import Clock, Partial
 
-CELL_THREADS = 1
-"""The threads of each cell, however many run at once, so that their number changes no bit."""
-
-PROGRESS_SECONDS = 0.1
-"""The seconds between two reports of a phase's progress, but for its end."""
-
-LONGEST_TRACE = 20_000
-"""The last characters of a traceback that are kept."""
+CELL_THREADS = 1  # however many run at once, so that their number changes no bit
+PROGRESS_SECONDS = 0.1  # between two reports of a phase's progress, but for its end
+LONGEST_TRACE = 20_000  # its last characters are kept
 
 
 @dataclass(frozen=True)

@@ -22,17 +22,10 @@ from reproaudit.audit.review import (
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 
-Signed = TypeVar("Signed", Review, SignOff)
-"""What a reviewer says at most once."""
-
-DISPUTABLE = ("claim", "arm", "source")
-"""The words that name what can be disputed; a claim's dispute covers its bound."""
-
-SIGN_OFF = "sign-off"
-"""The item of the desk's page that signs a version off."""
-
+Signed = TypeVar("Signed", Review, SignOff)  # what a reviewer says at most once
+DISPUTABLE = ("claim", "arm", "source")  # a claim's dispute covers its bound
+SIGN_OFF = "sign-off"  # items of the desk's page
 NOTE = "note"
-"""The item of the desk's page that holds the note."""
 
 
 class FieldError(UsageError):

@@ -24,8 +24,7 @@ from reproaudit.scorecard.opening import (
 if TYPE_CHECKING:  # a list of papers whose pages are of today starts without models
     from reproaudit.formats.scorecard import Scorecard
 
-FEWEST_OF_TITLE = 10
-"""Characters of a title for which the answers of other papers leave room."""
+FEWEST_OF_TITLE = 10  # characters for which answers of other papers leave room
 
 
 @dataclass(frozen=True)

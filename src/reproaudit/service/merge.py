@@ -17,8 +17,7 @@ from reproaudit.store.coordinates import MOST_BYTES, axes_file
 from reproaudit.store.memory import most_memory, note_memory
 from reproaudit.store.records import DamagedError, Store
 
-KEPT = ("new", "there already", "failed")
-"""What becomes of a record, in the order of a line."""
+KEPT = ("new", "there already", "failed")  # what becomes of a record, in the order of a line
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,9 @@ from reproaudit.store.memory import most_memory
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
 
-PLAN_LINES = 30
-"""Lines of a plan, so that a logbook holds it."""
+PLAN_LINES = 30  # so that a logbook holds it
 PLAN_WIDTH = 80
-"""Characters of such a line."""
-USUAL_RUNS = (5, 10, 15)
-"""Numbers of runs for which a plan says how many must say yes."""
+USUAL_RUNS = (5, 10, 15)  # for which a plan says how many must say yes
 
 MUST: Mapping[Role, str] = {
     Role.CONTROL: "must fail",
@@ -485,8 +482,7 @@ def _legend(
         yield from _wrapped(f"no control that must fail: {listed(without)}")
 
 
-_FIRM = "\N{NO-BREAK SPACE}"
-"""A blank at which no line ends."""
+_FIRM = "\N{NO-BREAK SPACE}"  # a blank at which no line ends
 
 
 def _cut(lines: list[str], most: int) -> list[str]:

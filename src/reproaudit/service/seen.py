@@ -31,8 +31,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.service.judge import judge_logs
 
-MOST_COMPARED = MOST_IN_FULL + 1
-"""Arms that a draft makes claims of."""
+MOST_COMPARED = MOST_IN_FULL + 1  # arms that a draft makes claims of
 EVERYTHING = Asked(wanted=frozenset({"*"}))
 _SLUG = "results"
 

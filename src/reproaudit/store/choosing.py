@@ -45,8 +45,7 @@ from reproaudit.store.code import closure_of, versions, versions_of
 from reproaudit.store.coordinates import axes_file, changed_axes, read_axes, refusal
 from reproaudit.store.records import DamagedError, Store
 
-Data = Mapping[str, str]
-"""The checksum of each data file, by name."""
+Data = Mapping[str, str]  # the checksum of each data file, by name
 
 PlannedData = Callable[[Record], Data | None]
 """From a record to the data with which a run planned its cell last; None if no run noted them."""

@@ -28,8 +28,7 @@ from reproaudit.store.imports import Outline, imported_by, outline_of
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
-NOT_PACKAGES = frozenset({"python", "device", "form"})
-"""The keys of `versions` that name no package."""
+NOT_PACKAGES = frozenset({"python", "device", "form"})  # keys of `versions`
 
 COMPUTING_NOTHING = frozenset(
     {

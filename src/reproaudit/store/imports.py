@@ -20,7 +20,6 @@ from pathlib import Path
 from reproaudit.store.syntax import computing_tree
 
 NOTHING = ast.dump(ast.Module([], []), annotate_fields=False)
-"""The syntax of a file that computes nothing."""
 
 
 @dataclass(frozen=True)

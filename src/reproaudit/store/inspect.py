@@ -22,8 +22,9 @@ _LEFT = {
 }
 """By the ending of a name, what a run left behind."""
 
-WRITING_SECONDS = 3600.0
-"""A temporary file that was written to within so long may still be: the slowest takes seconds."""
+WRITING_SECONDS = (
+    3600.0  # in which a temporary file may still be written: the slowest takes seconds
+)
 
 
 @dataclass(frozen=True)

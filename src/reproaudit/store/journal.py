@@ -11,8 +11,7 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.files import LOCK_NAME, explained, locked, read_regular, write_whole
 
-MOST_JOURNAL_BYTES = 2**26
-"""The most bytes of a journal; a line has some kilobytes."""
+MOST_JOURNAL_BYTES = 2**26  # a line has some kilobytes
 
 
 @dataclass(frozen=True)

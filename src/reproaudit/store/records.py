@@ -65,38 +65,17 @@ from reproaudit.files import (
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.store.code import cell_of, fingerprint, fingerprint_of, versions_of
 
-MOST_RECORD_BYTES = 2**29
-"""The most bytes of a record's file; the largest so far have a thousandth of it."""
-
-MOST_CHECKPOINT_BYTES = 2**36
-"""The most bytes of a checkpoint: more than a machine's memory."""
-
-MOST_NOTE_BYTES = 2**24
-"""The most bytes of a note on data: a name and a checksum for each file."""
-
-MOST_LISTED_BYTES = 2**28
-"""The most bytes of the manifest: the lines of a million records."""
-
-EMPTY_ROOT = "0" * 64
-"""The root of an empty manifest."""
-
+MOST_RECORD_BYTES = 2**29  # the largest so far have a thousandth of it
+MOST_CHECKPOINT_BYTES = 2**36  # more than a machine's memory
+MOST_NOTE_BYTES = 2**24  # a name and a checksum for each file
+MOST_LISTED_BYTES = 2**28  # the lines of a million records
+EMPTY_ROOT = "0" * 64  # of an empty manifest
 DATA_ENDING = ".data"
-"""The ending of the name of a note on data."""
-
-MOST_FAILURES = 2
-"""The times that a cell may fail before no run tries it again, unless it is asked to."""
-
+MOST_FAILURES = 2  # before no run tries a cell again, unless it is asked to
 FAILURES_ENDING = ".failures"
-"""The ending of the name of a note on failures."""
-
-MOST_SECONDS = 1e9
-"""The most seconds of a record, thirty years: its end is a date, and dates have an end."""
-
-MOST_STEPS = 2**63 - 1
-"""The largest step or seed of a record: what a computer counts with."""
-
-YEARS = (1970, 9000)
-"""The first and the last year of a record: whatever its time zone, there is such a date."""
+MOST_SECONDS = 1e9  # thirty years: a record's end is a date, and dates have an end
+MOST_STEPS = 2**63 - 1  # what a computer counts with
+YEARS = (1970, 9000)  # the first and the last: whatever its time zone, there is such a date
 
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])

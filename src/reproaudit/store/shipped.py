@@ -24,11 +24,8 @@ from reproaudit.store.coordinates import MOST_BYTES as MOST_AXES_BYTES
 from reproaudit.store.coordinates import axes_file
 from reproaudit.store.records import DATA_ENDING, EMPTY_ROOT, Store
 
-FILE_NAME = "records.tar.xz"
-"""The file's name in a report folder, beside ``scorecard.json``."""
-
-MAX_BYTES = 2**27
-"""The most bytes that the records of one file may unpack to; the largest so far has a third."""
+FILE_NAME = "records.tar.xz"  # in a report folder, beside ``scorecard.json``
+MAX_BYTES = 2**27  # to which the records of one file may unpack; the largest so far has a third
 
 TAKE_AGAIN = "Take the file from where it was published again."
 

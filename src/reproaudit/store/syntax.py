@@ -32,7 +32,6 @@ IGNORING = frozenset(
 """Decorators that read no annotation."""
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
-"""The methods of a logger that write a message."""
 
 
 def computing_tree(tree: ast.Module) -> ast.Module:

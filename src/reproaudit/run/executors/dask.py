@@ -27,11 +27,8 @@ from reproaudit.run.executors.local import NO_LIMITS, Limits, LocalProcesses, sa
 from reproaudit.run.modules import one_line
 from reproaudit.run.worker import Job, JobOutcome, lost
 
-CONNECT_SECONDS = 30.0
-"""The seconds to wait for the scheduler, and for a first worker."""
-
-HEAR_SECONDS = 0.05
-"""The seconds between looks at what the workers have done."""
+CONNECT_SECONDS = 30.0  # for the scheduler, and for a first worker
+HEAR_SECONDS = 0.05  # between looks at what the workers have done
 
 SAFE_PATH = {"distributed.nanny.pre-spawn-environ.PYTHONSAFEPATH": "1"}
 """Dask's setting by which workers that are started here import nothing from the working folder."""

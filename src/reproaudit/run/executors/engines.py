@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from reproaudit.errors import UsageError
 
-MINUTES = 30.0
-"""The minutes that the cells of one job of Slurm take together, if nothing else is said."""
+MINUTES = 30.0  # that the cells of one job of Slurm take together, if nothing else is said
 
 
 @dataclass(frozen=True)

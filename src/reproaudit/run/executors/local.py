@@ -38,14 +38,9 @@ from reproaudit.run.events import CellActivity, CellNote, Event, OnEvent, Progre
 from reproaudit.run.modules import places_of_libraries
 from reproaudit.run.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
-STOP_SECONDS = 10.0
-"""The seconds in which a worker must reach a border and save, before it is killed."""
-
-WATCH_SECONDS = 0.1
-"""The seconds between looks at a worker's time and memory."""
-
-MOST_PRINTED = 2**16
-"""The first bytes of what a job prints that are shown once it has ended."""
+STOP_SECONDS = 10.0  # in which a worker must reach a border and save, before it is killed
+WATCH_SECONDS = 0.1  # between looks at a worker's time and memory
+MOST_PRINTED = 2**16  # the first bytes of what a job prints that are shown once it has ended
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that

@@ -34,14 +34,9 @@ from reproaudit.run.worker import Job, JobOutcome, lost
 from reproaudit.store.code import cell_of
 from reproaudit.store.records import Store
 
-MOST_REQUEUED = 1000
-"""How often a job of Slurm whose time was up goes back into the queue."""
-
-NOTES_SECONDS = 1.0
-"""The seconds between looks at what the blocks have noted."""
-
-ASK_SECONDS = 30.0
-"""The seconds between questions to Slurm whether a job has ended without a word."""
+MOST_REQUEUED = 1000  # times that a job whose time was up goes back into the queue
+NOTES_SECONDS = 1.0  # between looks at what the blocks have noted
+ASK_SECONDS = 30.0  # between questions to Slurm whether a job has ended without a word
 
 
 def submitter(engine: Engine, folder: Path, cores: int) -> Any:
@@ -160,8 +155,7 @@ def _undone(slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
 # --- blocks ------------------------------------------------------------------------------------
 
 
-MOST_BLOCKS = 1000
-"""The jobs of one array, which Slurm limits to 1001 if nobody says otherwise."""
+MOST_BLOCKS = 1000  # jobs of one array, which Slurm limits to 1001 if nobody says otherwise
 
 
 @dataclass(frozen=True)
