@@ -79,11 +79,10 @@ def check(
 
 
 def _upgrade(named: Sequence[str], catalog: Catalog, as_json: bool) -> int:
-    from reproaudit.service.upgrade import upgrade_audits
+    from reproaudit.service.check import upgrade_audits
 
     upgrades = upgrade_audits(named, catalog)
-    lines = [*map(str, upgrades.faults), *(line for one in upgrades.written for line in one.lines)]
-    present(upgrades.data, lines, as_json)
+    present(upgrades.data, upgrades.lines, as_json)
     return SpecError.exit_code if upgrades.faults else 0
 
 

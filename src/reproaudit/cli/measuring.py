@@ -92,7 +92,7 @@ def _present_custom(records: Sequence[Record], failed: int, as_json: bool) -> in
 
 
 def _present_states(papers: Papers, tier: Any, how: How, as_json: bool) -> int:
-    from reproaudit.service.status import state_of
+    from reproaudit.service.run import state_of
 
     states = [state_of(*paper, tier, how) for paper in papers]
     present(states, (line for state in states for line in state.lines), as_json)

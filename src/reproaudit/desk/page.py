@@ -252,9 +252,7 @@ def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
         yield ArmRow(name, role, arm.words or Namer(audit).arm(name), arm.why)
 
 
-_UNSAID = frozenset(
-    {"kind", "origin", "why", "standard", "log"}
-)  # fields with words of their own or none
+_UNSAID = frozenset({"kind", "origin", "why", "standard", "log"})  # have other words, or none
 
 _PROVENANCE = {
     "paper": "from the paper",

@@ -22,9 +22,7 @@ _LEFT = {
 }
 """By the ending of a name, what a run left behind."""
 
-WRITING_SECONDS = (
-    3600.0  # in which a temporary file may still be written: the slowest takes seconds
-)
+WRITING_SECONDS = 3600.0  # a temporary file may still be written: the slowest takes seconds
 
 
 @dataclass(frozen=True)
