@@ -17,12 +17,13 @@ from reproaudit.audit.model import VariableName
 from reproaudit.cli import run_command
 from reproaudit.cli.output import printed_json
 from reproaudit.consent import ConsentError, Permission
+from reproaudit.report.files import json_data
 from reproaudit.run.events import CellFinished, WorkStarted
 from reproaudit.service.check import check_audits
 from reproaudit.service.judge import judge_folder
 from reproaudit.service.listing import summaries_of
 from reproaudit.service.plan import plan_audit
-from reproaudit.service.report import report_papers
+from reproaudit.service.report import report_papers, scorecards_data
 from reproaudit.service.review_files import review_audit
 from reproaudit.service.run import How, Papers, run_papers
 from reproaudit.service.verify import prune_store, verify_store
@@ -83,11 +84,13 @@ SAME: dict[str, Callable[[Workspace], Any]] = {
     "list": lambda place: summaries_of(place.select(everything=True), place.store, place.pages),
     "check mini": lambda place: check_audits(["mini"], place.catalog),
     "plan mini": lambda place: plan_audit(place, "mini"),
-    "report mini": lambda place: report_papers(place, place.select(["mini"])),
+    "report mini": lambda place: scorecards_data(
+        report_papers(place, place.select(["mini"])).scorecards
+    ),
     "verify mini": lambda place: verify_store(place.catalog, place.records, ["mini"]),
     "prune mini --dry-run": lambda place: prune_store(place.records, ["mini"], dry_run=True),
-    "run mini --tier smoke": lambda place: run_papers(
-        allowed(place), "smoke", How(place.records), pages=place.pages
+    "run mini --tier smoke": lambda place: scorecards_data(
+        run_papers(allowed(place), "smoke", How(place.records), pages=place.pages).scorecards
     ),
 }
 """By command line, the function that stands for it."""
@@ -171,4 +174,4 @@ def test_measurements_are_judged_with_what_reviewers_say_by_every_door(
     assert by_api == reproaudit.PaperScorecard.of(judged.scorecard)
     command = ["judge", "mini", "--measurements", str(measured), "--audits", str(audits), "--json"]
     assert run_command(command) == 0
-    assert json.loads(capsys.readouterr().out) == judged.data
+    assert json.loads(capsys.readouterr().out) == json_data(judged.scorecard)

@@ -92,11 +92,6 @@ def parse_size(text: str) -> float:
     return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
 
 
-def parse_executor(text: str) -> Any:
-    """Return the name and the address of an engine."""
-    return _engines.parse_engine(text)
-
-
 def parse_slurm(text: str) -> dict[str, str]:
     """Return options of sbatch such as ``partition=short,mem=4G``; ``time`` in minutes."""
     options: dict[str, str] = {}
@@ -232,7 +227,10 @@ Budget = Annotated[
 ExecutorName = Annotated[
     Any,
     parsed(
-        "--executor", parse_executor, "ENGINE", "What computes: slurm, dask=ADDRESS or dask=local."
+        "--executor",
+        lambda text: _engines.parse_engine(text),
+        "ENGINE",
+        "What computes: slurm, dask=ADDRESS or dask=local.",
     ),
 ]
 SlurmOptions = Annotated[

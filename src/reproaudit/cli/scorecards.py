@@ -17,6 +17,7 @@ from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import closing
 from reproaudit.report.register import PAGE
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
+from reproaudit.service.report import scorecards_data
 
 if TYPE_CHECKING:
     from reproaudit.formats.scorecard import Scorecard
@@ -30,7 +31,7 @@ def show_reports(
     """Print the reports of papers, if wanted, the files, and why others could not be shown."""
     cards = reported.scorecards
     lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
-    present(reported.data if as_json else None, lines, as_json)
+    present(scorecards_data(cards) if as_json else None, lines, as_json)
     _say_written(reported.written, as_json)
     if count := len(reported.unchanged):
         say(f"{counted(count, 'file')} {'is' if count == 1 else 'are'} of today", stderr=as_json)
@@ -70,7 +71,7 @@ class RunPrinter:
         for sentence in ran.left:
             say(sentence, stderr=True)
         if self._as_json:
-            present(ran.data, (), True)
+            present(scorecards_data(ran.scorecards), (), True)
         else:
             present(None, _lines_of_all(ran.scorecards), False)
         _say_written([path for path in ran.written if path.suffix == ".html"], self._as_json)

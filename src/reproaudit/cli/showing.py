@@ -181,6 +181,7 @@ def _present_judged(
 
     if page is not None:
         write_brief_page(judged, page)
+    from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
 
     above = () if judged.logs is None else judged.logs.counted
@@ -189,7 +190,7 @@ def _present_judged(
         remarks = set(judged.scorecard.made.remarks) - set(above)
         read = [line for line in judged.logs.lines if line not in remarks]
         lines = [*read, "", *lines]
-    present(judged.data, lines, as_json, written=judged.written)
+    present(json_data(judged.scorecard), lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 
@@ -229,9 +230,11 @@ def import_runs(
         raise UsageError("import needs --out DIR, the new folder, or --explain.")
     stated = {"tier": tier, "who": who, "source": source}
     imported = import_folder(audit, logs, out, mapping, claims=claims or (), **stated)
-    present(imported.data, imported.logs.lines, as_json)
+    names = ("ignored_runs", "skipped", "settings", "lines")
+    data = {"folder": str(out), **{name: getattr(imported, name) for name in names}}
+    present(data, imported.lines, as_json)
     if not as_json:
-        terminal().print(settings_table(imported.logs.settings))
+        terminal().print(settings_table(imported.settings))
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
         only = "".join(f" --claim {claim}" for claim in claims or ())

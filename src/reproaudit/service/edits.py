@@ -110,9 +110,7 @@ def with_decision(
     chosen = known.get(decision.replace("_", " ").strip().lower())
     if chosen is None:
         raise FieldError("decision", f"expected one of {', '.join(known)}.")
-    if not (reason := _readable(reason)):
-        raise FieldError("reason", "expected a reason.")
-    entry = Review(reviewer=reviewer, decision=chosen, reason=reason, as_of=today)
+    entry = Review(reviewer=reviewer, decision=chosen, reason=_reason(reason), as_of=today)
     return _with_decisions(reviews, name, _replaced(reviews.variables.get(name, ()), entry))
 
 
@@ -126,10 +124,8 @@ def dispute(
     kind, _, name = item.partition(" ")
     if name not in (known := subjects(audit)[kind]):
         raise UsageError(f"no {kind} '{name}'. {did_you_mean(name, known)}")
-    if not (reason := _readable(reason)):
-        raise FieldError("reason", "expected a reason.")
     about = {kind: name}
-    entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
+    entry = Dispute(**about, reviewer=reviewer, reason=_reason(reason), as_of=today)
     return reviews.model_copy(
         update={"disputes": (*_other_disputes(reviews, item, reviewer), entry)}
     )
@@ -263,6 +259,12 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
 def _readable(text: str) -> str:
     """The text with spaces for characters that no file may hold: copies from a PDF have them."""
     return UNREADABLE.sub(" ", text).strip()
+
+
+def _reason(text: str) -> str:
+    if not (reason := _readable(text)):
+        raise FieldError("reason", "expected a reason.")
+    return reason
 
 
 def _variable(name: str) -> VariableName:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
@@ -17,7 +16,6 @@ from reproaudit.intake.memory import read_runs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.brief import brief_page
-from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.scorecard.standing import standing_of
 from reproaudit.service.pages import refresh_register, write_report
@@ -31,26 +29,6 @@ class Judged:
     written: tuple[Path, ...] = ()
     logs: ImportedLogs | None = None
     """What became of the logs, if logs were judged."""
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        return json_data(self.scorecard)
-
-
-@dataclass(frozen=True)
-class Imported:
-    """Logs that became a folder of measurements, which `judge` reads."""
-
-    folder: Path
-    logs: ImportedLogs
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        names = ("ignored_runs", "skipped", "settings", "lines")
-        parts = {name: getattr(self.logs, name) for name in names}
-        return {"folder": str(self.folder), **parts}
 
 
 def judge_submission(
@@ -155,9 +133,9 @@ def import_folder(
     *,
     claims: Sequence[str] = (),
     **stated: str | None,
-) -> Imported:
-    """Turn logs into a new folder of measurements; arguments and errors are of `import_logs`."""
+) -> ImportedLogs:
+    """Turn logs into a new folder that `judge` reads; arguments and errors are of `import_logs`."""
     with new_folder(out, "Name another with --out, or remove it.") as folder:
         imported = import_logs(audit, logs, mapping, claims=claims, **stated)
         write_submission(folder, audit, imported.measured, imported.head)
-    return Imported(out, imported)
+    return imported

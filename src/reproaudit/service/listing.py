@@ -119,11 +119,16 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
     pages = [page for page in found if page is not None]
     if not pages or not all(page.opening for page in pages):
         return None
-    scales = tuple(page.scale for page in pages if page.tier != "smoke" or len(pages) == 1)
+    scales = tuple(
+        _scale(page.tier, page.opening.head, page.shipped)
+        for page in pages
+        if page.opening and (page.tier != "smoke" or len(pages) == 1)
+    )
     shown = next((page for page in pages if not page.shipped), pages[0])
     first = shown.opening
     if first is None:
         return None
+    whole = _scale(first.tier, first.head, shown.shipped)
     return PaperSummary(
         slug=entry.slug,
         title=first.head["title"],
@@ -131,7 +136,7 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
         documented=first.head["documented"].get("by_reviewers"),
         card=first.head["documented"]["card"],
         of=first.head["documented"]["of"],
-        shown=replace(shown.scale, tier=first.tier, no_guess_varied=False, marks=scales[0].marks),
+        shown=replace(whole, no_guess_varied=False, marks=scales[0].marks),
         scales=scales,
     )
 
@@ -143,18 +148,6 @@ class _Page:
     tier: str
     opening: Opening | None
     shipped: bool = False
-
-    @property
-    def scale(self) -> ScaleSummary:
-        """The answers at its scale."""
-        head = {} if self.opening is None else self.opening.head
-        return ScaleSummary(
-            tier=self.tier,
-            outcomes={} if self.opening is None else self.opening.outcomes,
-            shipped=self.shipped,
-            no_guess_varied=bool(head.get("no_guess_varied")),
-            marks={line["outcome"]: line["mark"] for line in head.get("claims", ())},
-        )
 
 
 def _page_of_today(entry: Entry, tier: str, store: Path, out: Path) -> _Page | None:
@@ -253,14 +246,19 @@ def scales_words(cards: Iterable[Scorecard]) -> str:
 
 
 def _of_scale(card: Scorecard) -> ScaleSummary:
+    head = card.head.model_dump(mode="json")
+    return replace(_scale(card.tier, head, card.shipped), outdated=bool(card.changed_since))
+
+
+def _scale(tier: str, head: Mapping[str, Any], shipped: bool) -> ScaleSummary:
+    """Return the answers in a scorecard's head, as JSON has it."""
     return ScaleSummary(
-        tier=card.tier,
-        outcomes={outcome.value: count for outcome, count in card.head.counts.paper.items()},
-        shipped=card.shipped,
-        measured_by=(card.head.measured_by,) if card.head.measured_by else (),
-        outdated=bool(card.changed_since),
-        no_guess_varied=card.head.no_guess_varied,
-        marks=_marks([card]),
+        tier=tier,
+        outcomes=dict(head["counts"]["paper"]),
+        shipped=shipped,
+        measured_by=tuple(filter(None, [head.get("measured_by")])),
+        no_guess_varied=bool(head.get("no_guess_varied")),
+        marks={line["outcome"]: line["mark"] for line in head["claims"]},
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -42,7 +41,6 @@ from reproaudit.run.worker import Job
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
 from reproaudit.service.pages import write_registers, write_report
-from reproaudit.service.report import scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
 from reproaudit.store.records import Store
@@ -182,13 +180,13 @@ class Ran:
 
     @property
     def went_wrong(self) -> bool:
-        """Whether a cell failed, or a claim could not be answered for want of a sound run."""
-        return self.failed > 0 or any(map(went_wrong, self.scorecards))
-
-    @property
-    def data(self) -> Any:
-        """What ``--json`` prints."""
-        return scorecards_data(self.scorecards)
+        """Whether a cell failed, a claim did or, at the smoke tier, a claim's own run diverged."""
+        claims = [claim for card in self.scorecards for claim in card.claims]
+        if self.failed or any(claim.outcome is Outcome.ERROR for claim in claims):
+            return True
+        smoke = (card for card in self.scorecards if card.tier == "smoke")  # which judges nothing
+        own = (run for card in smoke for claim in card.claims for run in claim.base.runs)
+        return any(run.diverged and run.status is Status.NO for run in own)
 
 
 def run_papers(
@@ -330,14 +328,6 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
             yield from cells_of_tier(audit, judged)
         if any(store.files(audit.paper.slug, varied_tier(kept))):
             yield from cells_of_alternatives(audit, judged)
-
-
-def went_wrong(card: Scorecard) -> bool:
-    """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
-    if any(claim.outcome is Outcome.ERROR for claim in card.claims):
-        return True
-    own = (run for claim in card.claims for run in claim.base.runs)
-    return card.tier == "smoke" and any(r.diverged and r.status is Status.NO for r in own)
 
 
 # --- custom runs --------------------------------------------------------------------------------

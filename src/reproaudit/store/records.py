@@ -459,21 +459,24 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
     except ValidationError as error:
         reason = f"not a record of this version of reproaudit ({first_refusal(error)})"
         raise DamagedError(path, reason) from error
-    if record.version != RECORD_VERSION:
-        reason = f"a record of format {record.version}; expected {RECORD_VERSION}"
-        raise DamagedError(path, reason)
-    if not 0 <= record.seconds <= MOST_SECONDS:
-        reason = f"a record that took {record.seconds:g} seconds; expected 0 to {MOST_SECONDS:g}"
-        raise DamagedError(path, reason)
-    if not YEARS[0] <= record.started.year <= YEARS[1]:
-        reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
-        raise DamagedError(path, reason)
-    measured = record.measurements.series.values()
-    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
-    if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
-        reason = f"a record with a step or seed beyond {MOST_STEPS}; expected none"
+    if reason := _beyond(record):
         raise DamagedError(path, reason)
     return record, digest
+
+
+def _beyond(record: Record) -> str:
+    """What of a record lies beyond what can be; empty if nothing does."""
+    measured = record.measurements.series.values()
+    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
+    if record.version != RECORD_VERSION:
+        return f"a record of format {record.version}; expected {RECORD_VERSION}"
+    if not 0 <= record.seconds <= MOST_SECONDS:
+        return f"a record that took {record.seconds:g} seconds; expected 0 to {MOST_SECONDS:g}"
+    if not YEARS[0] <= record.started.year <= YEARS[1]:
+        return f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
+    if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
+        return f"a record with a step or seed beyond {MOST_STEPS}; expected none"
+    return ""
 
 
 # --- the manifest -------------------------------------------------------------------------------
