@@ -105,15 +105,12 @@ class ClaimTests:
         tier = next((tier for tier in tiers if has_records(store, file.stem, tier)), None)
         return None if tier is None else api.open_scorecard(file, tier=tier, store=self.store)
 
-    def folder_around(self, place: Path) -> Path | None:
-        """The folder of audits that a file or folder lies in, or is; None if in none."""
-        return _folder_around(place, _folders_of(self.paths))
-
-    def folder_around_or_below(self, place: Path, root: Path) -> Path | None:
-        """The same; or the one to which a folder outside of pytest's own root leads."""
-        below = () if place.is_relative_to(root) else _folders_of(self.paths)
+    def folder_around(self, place: Path, root: Path | None = None) -> Path | None:
+        """The folder of audits that a place lies in or, outside a root, leads to; None if none."""
+        folders = _folders_of(self.paths)
+        below = () if root is None or place.is_relative_to(root) else folders
         ways = (folder for folder in below if folder.is_relative_to(place))
-        return self.folder_around(place) or next(ways, None)
+        return _folder_around(place, folders) or next(ways, None)
 
     @cached_property
     def _measured(self) -> dict[str, Path]:
@@ -345,7 +342,7 @@ def pytest_collect_file(
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collects a folder of audits, one below, or one on the way, without running its code."""
     state = parent.config.stash.get(STATE, None)
-    folder = state.folder_around_or_below(path, parent.config.rootpath) if state else None
+    folder = state.folder_around(path, parent.config.rootpath) if state else None
     if state is None or folder is None:
         return None
     conftest = path / "conftest.py"
@@ -524,7 +521,9 @@ class _Summary:
         shown = ("outcome", "certainty", "runs", "effect")
         *cells, effect = (str(properties.get(PREFIX + name, "")) for name in shown)
         outcome = "error" if report.failed and report.when != "call" else report.outcome
-        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, effect or _first_line(report))
+        whole = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        first = next(iter(str(whole).splitlines()), "")
+        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, effect or first)
 
     def pytest_sessionfinish(self) -> None:
         from reproaudit.service.notebook import claims_table
@@ -536,8 +535,3 @@ class _Summary:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(f"{text}\n")
-
-
-def _first_line(report: pytest.TestReport) -> str:
-    whole = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-    return next(iter(str(whole).splitlines()), "")

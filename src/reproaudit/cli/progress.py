@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
@@ -45,8 +46,12 @@ class WorkProgress:
         """Follow an event."""
         if isinstance(event, events.WorkStarted):
             self._shown.close()
-            view = live_progress(event.audits, self._verbose, event.until)
-            self._watch = self._shown.enter_context(view)
+            console = terminal(stderr=True, narrowest=LEAST_WIDTH)
+            arms = {key: name for audit in event.audits for key, name in _arms(audit)}
+            watch = Watch(console, CellNames(arms), self._verbose, event.until)
+            is_interactive = console.is_terminal and not console.is_dumb_terminal
+            self._shown.enter_context(watch if is_interactive else _lines_of(watch))
+            self._watch = watch
         elif self._watch is not None:
             self._watch(event)
 
@@ -61,22 +66,6 @@ class WorkProgress:
 
     def __exit__(self, *_error: object) -> None:
         self._shown.close()
-
-
-@contextmanager
-def live_progress(
-    audits: Iterable[Audit] = (), verbose: bool = False, until: float = math.inf
-) -> Iterator[Watch]:
-    """Show what a run does, which cells run, and the time left; give what takes its events."""
-    console = terminal(stderr=True, narrowest=LEAST_WIDTH)
-    watch = Watch(console, CellNames(arms_of_cells(audits)), verbose, until)
-    with watch if is_interactive(console) else _lines_of(watch):
-        yield watch
-
-
-def is_interactive(console: Console) -> bool:
-    """Tell whether lines can be written anew."""
-    return console.is_terminal and not console.is_dumb_terminal
 
 
 class Watch(Progress):
@@ -103,12 +92,9 @@ class Watch(Progress):
         self._steps: dict[CellId, int] = {}
         self._running: dict[CellId, TaskID] = {}
         self._stage = "starting"
-        self.present = 0
-        """The number of cells that had a record before."""
-        self.recorded = 0
-        """The number of cells that have a record or failed."""
+        self.present = 0  # cells that had a record before
+        self.recorded = 0  # and that have one now, or failed
         self.failed = 0
-        """The number of cells that failed."""
         super().__init__(
             _text("{task.description}"),
             BarColumn(bar_width=20),
@@ -168,7 +154,7 @@ class Watch(Progress):
         steps = self._steps.get(_id_of(cell))
         if steps is not None:
             self._stage = "measuring"
-            name = self._names.short(cell)
+            name = self._names.name(cell)
             task = self.add_task(
                 name, total=steps or None, visible=False, activity="importing", phases={}
             )
@@ -189,7 +175,7 @@ class Watch(Progress):
             self.remove_task(task)
 
     def _remarks(self, event: events.Event) -> Iterator[str]:
-        name = self._names.full
+        name = partial(self._names.name, with_paper=True)
         match event:
             case events.PlanReady():
                 total = self.total
@@ -372,11 +358,6 @@ Arms = Mapping[tuple[str, ...], str]
 """By paper, tier, experiment and canonical settings: the arm that cells of these belong to."""
 
 
-def arms_of_cells(audits: Iterable[Audit]) -> Arms:
-    """Return the arms of all cells of some audits."""
-    return {key: name for audit in audits for key, name in _arms(audit)}
-
-
 def _arms(audit: Audit) -> Iterator[tuple[tuple[str, ...], str]]:
     planned = [(arm, False) for claim in audit.claims for arm in arms_of(audit, claim)]
     planned += [(arm, True) for claim in audit.claims for arm in alternatives_of(audit, claim)]
@@ -410,19 +391,12 @@ class CellNames:
         }
         self._has_papers = len({paper for paper, _ in values}) > 1
 
-    def short(self, cell: Cell) -> str:
-        """Return the name, with the paper only if the plan has several."""
-        return self._name(cell, with_paper=self._has_papers)
-
-    def full(self, cell: Cell) -> str:
-        """Return the name with the paper: ``control shuffled: ahn2023 sparse, seed 3``."""
-        return self._name(cell, with_paper=True)
-
-    def _name(self, cell: Cell, *, with_paper: bool) -> str:
+    def name(self, cell: Cell, *, with_paper: bool = False) -> str:
+        """Return a name: ``control shuffled: sparse, seed 3``; if plans have several, the paper."""
         settings = canonical_settings(cell.settings)
         arm = self._arms.get((cell.paper, cell.tier, cell.experiment, settings), "")
         varying = [] if arm else self._varying.get((cell.paper, cell.experiment), [])
         differ = "".join(f", {name}={cell.settings.get(name)}" for name in varying)
         start = f"{arm}: " if arm else ""
-        paper = f"{cell.paper} " if with_paper else ""
+        paper = f"{cell.paper} " if with_paper or self._has_papers else ""
         return clean(f"{start}{paper}{cell.experiment}{differ}, seed {cell.seed}")

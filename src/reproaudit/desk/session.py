@@ -111,7 +111,10 @@ class DeskSession:
             now = self.stamp(audit, reviews, item)
             if now != stamp:
                 was = self._shown.get(stamp, self._shown[now])
-                raise StaleError(STALE, _changed_lines(_as_yaml(was), _as_yaml(self._shown[now])))
+                before, after = (_as_yaml(shown).splitlines() for shown in (was, self._shown[now]))
+                lines = difflib.unified_diff(before, after, n=0, lineterm="")
+                changed = [line for line in list(lines)[2:] if not line.startswith("@@")]
+                raise StaleError(STALE, "\n".join(changed))
             return change(reviews, audit)
 
         before, after, _ = save(self.file, checked)
@@ -172,8 +175,3 @@ def _as_data(models: Sequence[StrictModel]) -> list[Any]:
 
 def _as_yaml(data: object) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-
-
-def _changed_lines(was: str, now: str) -> str:
-    lines = difflib.unified_diff(was.splitlines(), now.splitlines(), n=0, lineterm="")
-    return "\n".join(line for line in list(lines)[2:] if not line.startswith("@@"))

@@ -21,7 +21,6 @@ from reproaudit.errors import UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import apart, counted, listed, number, stated
 from reproaudit.formats.scorecard import JudgedRecords, Scorecard
-from reproaudit.formats.verdict import Estimate
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.answers import scorecard_of_paper
@@ -226,7 +225,9 @@ def plan_audit(workspace: Workspace, paper: PaperLike, tier: TierName | None = N
     if not times.records and card is not None and card.tier == stored_tier(audit, tier):
         times = _Times.on_average(card.records)
     cells = cells_of_tier(audit, tier)
-    is_open = entry.code is None and not _states_runs(audit)
+    own = (experiment.runs for experiment in audit.experiments.values())
+    states_runs = "runs" in audit.model_fields_set or any(runs is not None for runs in own)
+    is_open = entry.code is None and not states_runs
     seconds = times.seconds(cells)
     return Plan(
         slug=entry.slug,
@@ -240,12 +241,6 @@ def plan_audit(workspace: Workspace, paper: PaperLike, tier: TierName | None = N
         memory=most_memory(store.root, entry.slug, stored_tier(audit, tier)),
         runs_here=entry.code is not None,
     )
-
-
-def _states_runs(audit: Audit) -> bool:
-    """Tell whether an audit says how many runs there are to be."""
-    own = (experiment.runs for experiment in audit.experiments.values())
-    return "runs" in audit.model_fields_set or any(runs is not None for runs in own)
 
 
 def _planned(
@@ -399,11 +394,11 @@ def _last_scorecard(
     entry: Entry, audit: Audit, tier: TierName, store: Store, out: Path
 ) -> Scorecard | None:
     """The last answers at a tier, else at the highest that has some."""
-    for scale in (tier, None):
-        card = scorecard_of_paper(entry, audit, store, scale, out, judge_shipped=False)
-        if card is not None:
-            return card
-    return None
+    cards = (
+        scorecard_of_paper(entry, audit, store, scale, out, judge_shipped=False)
+        for scale in (tier, None)
+    )
+    return next(filter(None, cards), None)
 
 
 def _headroom(claim: Claim, card: Scorecard | None) -> Headroom | None:
@@ -412,27 +407,19 @@ def _headroom(claim: Claim, card: Scorecard | None) -> Headroom | None:
         return None
     arm = next(answer for answer in card.claims if answer.id == claim.id).positive_control
     estimates = () if arm is None else arm.estimates
-    rooms = [near for estimate in estimates if (near := _room(estimate)) is not None]
+    rooms = []
+    for estimate in estimates:
+        typical = estimate.median
+        if typical is not None and not math.isnan(typical):
+            low, high = estimate.limit.accepted
+            room = min(typical - low, high - typical)
+            rooms.append((room / (abs(estimate.limit.at) or 1.0), room, typical, estimate))
     if arm is None or not rooms:
         return None
-    _, estimate, room = min(rooms, key=lambda entry: entry[0])
+    _, room, typical, estimate = min(rooms, key=lambda entry: entry[0])
     limit = estimate.limit
-    ends = [end if math.isfinite(end) else None for end in limit.accepted]
-    typical = estimate.median
-    assert typical is not None  # else it has no room
-    return Headroom(
-        arm.name, estimate.name, typical, limit.side, (ends[0], ends[1]), room, card.tier
-    )
-
-
-def _room(estimate: Estimate) -> tuple[float, Estimate, float] | None:
-    """The distance to the nearest end of the bound: as a share of it, with its estimate, plain."""
-    typical = estimate.median
-    if typical is None or math.isnan(typical):
-        return None
-    low, high = estimate.limit.accepted
-    room = min(typical - low, high - typical)
-    return room / (abs(estimate.limit.at) or 1.0), estimate, room
+    least, most = (end if math.isfinite(end) else None for end in limit.accepted)
+    return Headroom(arm.name, estimate.name, typical, limit.side, (least, most), room, card.tier)
 
 
 # --- lines ----------------------------------------------------------------------------------------

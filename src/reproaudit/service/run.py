@@ -470,17 +470,14 @@ def state_of(entry: Entry, audit: Audit, tier: TierName, how: How) -> PaperState
         if any(how.store.path(job.cell, name).exists() for name in fingerprints_of(job)):
             done += 1
         elif how.store.is_held(job.cell, job.fingerprint):
-            running.append(f"{_name(job)}: {_holder(how.store, job)}")
+            holder = how.store.holder(job.cell, job.fingerprint)
+            by = f"{holder.place}, since {holder.since:%Y-%m-%d %H:%M} UTC" if holder else ""
+            running.append(f"{_name(job)}: {by or 'another run'}")
         elif record := how.store.find_failed(job.cell, job.fingerprint):
             failed.append(f"{_name(job)}: {record.error}")
     waiting = len(jobs) - done - len(running) - len(failed)
     counts = (len(jobs), done, tuple(running), tuple(failed), waiting)
     return PaperState(entry.slug, tier, *counts)
-
-
-def _holder(store: Store, job: Job) -> str:
-    holder = store.holder(job.cell, job.fingerprint)
-    return f"{holder.place}, since {holder.since:%Y-%m-%d %H:%M} UTC" if holder else "another run"
 
 
 def _name(job: Job) -> str:

@@ -77,11 +77,8 @@ def closure_of(module: Module) -> CodeClosure:
     names = {name for file in files | imported.files for name in outlines[file].imported}
     packages = {name.partition(".")[0] for name in names}
     others = packages - own - sys.stdlib_module_names - {""}
-    return CodeClosure(_digest(imported.text), frozenset(others))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    digest = hashlib.sha256(imported.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return CodeClosure(digest, frozenset(others))
 
 
 def _ours() -> list[Path]:
