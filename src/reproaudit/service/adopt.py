@@ -11,7 +11,6 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
@@ -86,14 +85,13 @@ class CodeComparison:
             yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
 
 
-class Prepared(StrictModel):
-    """What is ready for an adoption of later code."""
+@dataclass(frozen=True)
+class Prepared:
+    """How many pairs have a cell that is measured with today's code on this processor."""
 
     paper: str
     code: str
-    """The digest of today's code."""
     measured: int
-    """How many pairs have a cell that is measured with it on this processor."""
     pairs: int
 
     @property

@@ -11,9 +11,9 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from reproaudit.service.workspace import Workspace
 from reproaudit.store.records import Store
 
 
-@dataclass(frozen=True)
+@dataclass
 class ReportedPapers:
     """The reports of papers.
 
@@ -44,11 +44,11 @@ class ReportedPapers:
         errors: why a paper could not be shown, by slug.
     """
 
-    scorecards: tuple[Scorecard, ...]
-    scales: Mapping[str, str]
-    written: tuple[Path, ...]
-    unchanged: tuple[Path, ...]
-    errors: Mapping[str, AuditError]
+    scorecards: list[Scorecard] = field(default_factory=list)
+    scales: dict[str, str] = field(default_factory=dict)
+    written: list[Path] = field(default_factory=list)
+    unchanged: list[Path] = field(default_factory=list)
+    errors: dict[str, AuditError] = field(default_factory=dict)
 
 
 def report_papers(
@@ -65,65 +65,41 @@ def report_papers(
     One of several that cannot be shown stops no other; a single one raises its AuditError if
     `needs_all`. A UsageError if no paper has anything to report.
     """
-    store = workspace.store
     out = workspace.pages
     wanted = frozenset(FORMATS) if formats is None else formats
-    pages = wanted - {TERMINAL}
-    scorecards: list[Scorecard] = []
-    scales: dict[str, str] = {}
-    written: list[Path] = []
-    unchanged: list[Path] = []
-    errors: dict[str, AuditError] = {}
-    made_now: list[tuple[ReportNote, MadeReport]] = []
+    pages = tuple(sorted(wanted - {TERMINAL}))
+    reported = ReportedPapers()
+    made_now: list[tuple[PaperReport, MadeReport]] = []
     for entry in entries:
-        note = ReportNote(entry, store, out, (tier, sorted(pages), group))
-        of_today = note.read()
+        report = PaperReport(entry, workspace.store, out, tier, pages, group)
+        of_today = report.read()
         try:
-            made = of_today or _make_report(entry, Store(store), out, tier, group, pages)
+            made = of_today or report.make()
         except AuditError as error:  # what is wrong with a paper is part of the answer
             if needs_all and len(entries) == 1:
                 raise
-            errors[entry.slug] = error
+            reported.errors[entry.slug] = error
             continue
-        scorecards += made.cards
-        scales[entry.slug] = made.scales
+        reported.scorecards += made.cards
+        reported.scales[entry.slug] = made.scales
         if of_today:
-            unchanged += [
+            reported.unchanged += [
                 folder_of(card, out) / PAGES[name].file for card in made.cards for name in pages
             ]
         else:
-            written += made.files
-            made_now.append((note, made))
-    if not scorecards and not errors:
-        raise _nothing_to_report(entries, store, tier, out)
+            reported.written += made.files
+            made_now.append((report, made))
+    if not reported.scorecards and not reported.errors:
+        raise _nothing_to_report(entries, workspace.store, tier, out)
     if "html" in wanted:
-        registers = registers_of(scorecards, out)
+        registers = registers_of(reported.scorecards, out)
         if made_now or not all(register.is_file() for register in registers):
-            written += write_registers(scorecards, out)
+            reported.written += write_registers(reported.scorecards, out)
         else:
-            unchanged += registers
-    for note, made in made_now:
-        note.write(made)
-    return ReportedPapers(tuple(scorecards), scales, tuple(written), tuple(unchanged), errors)
-
-
-def _make_report(
-    entry: Entry,
-    store: Store,
-    out: Path,
-    tier: TierName | None,
-    group: str | None,
-    pages: Iterable[str],
-) -> MadeReport:
-    """Judge a paper's records and write its pages; an AuditError if it cannot be shown."""
-    audit = entry.audit()
-    cards = scorecards_of_paper(entry, audit, store, tier, out, group)
-    by_scale = cards
-    if tier is None and len(cards) == 1:
-        by_scale = scorecards_by_scale(entry, audit, store, out, cards[0])
-    files = [path for card in cards for path in write_report(card, out, pages)]
-    scales = scales_words(by_scale) if len(by_scale) > len(cards) else ""
-    return MadeReport(cards, scales, tuple(files))
+            reported.unchanged += registers
+    for report, made in made_now:
+        report.note(made)
+    return reported
 
 
 def scorecards_data(scorecards: Sequence[Scorecard]) -> Any:
@@ -158,13 +134,27 @@ class MadeReport:
 
 
 @dataclass(frozen=True)
-class ReportNote:
-    """The note on a paper's reports of which so much was asked for: tier, formats, group."""
+class PaperReport:
+    """What is asked for of a paper's reports."""
 
     entry: Entry
     store: Path
     out: Path
-    asked: Sequence[object]
+    tier: TierName | None
+    pages: tuple[str, ...]
+    group: str | None
+
+    def make(self) -> MadeReport:
+        """Judge the records and write the pages; an AuditError if the paper cannot be shown."""
+        audit = self.entry.audit()
+        store = Store(self.store)
+        cards = scorecards_of_paper(self.entry, audit, store, self.tier, self.out, self.group)
+        by_scale = cards
+        if self.tier is None and len(cards) == 1:
+            by_scale = scorecards_by_scale(self.entry, audit, store, self.out, cards[0])
+        files = [path for card in cards for path in write_report(card, self.out, self.pages)]
+        scales = scales_words(by_scale) if len(by_scale) > len(cards) else ""
+        return MadeReport(cards, scales, tuple(files))
 
     def read(self) -> MadeReport | None:
         """Return the reports if they are of today; None if anything has changed."""
@@ -175,10 +165,11 @@ class ReportNote:
                 return MadeReport(cards, note["scales"])
         return None
 
-    def write(self, made: MadeReport) -> None:
+    def note(self, made: MadeReport) -> None:
         """Note reports that have just been written, if each was judged from records of ours."""
-        if not all(map(_is_judged_here, made.cards)):
-            return
+        for card in made.cards:
+            if card.inputs is None or not card.inputs.records or card.shipped:
+                return
         files = [str(folder_of(card, self.out) / SCORECARD) for card in made.cards]
         note = {"made_of": self._made_of(), "cards": files, "scales": made.scales}
         with suppress(OSError):  # a cache that cannot be written costs time alone
@@ -189,7 +180,8 @@ class ReportNote:
     def _file(self) -> Path:
         places = (self.entry.audit_file, self.store, self.out)
         which = [str(place.absolute()) for place in places]
-        return cache_of("reports", repr([self.entry.slug, self.entry.salt, which, *self.asked]))
+        asked = (self.tier, list(self.pages), self.group)
+        return cache_of("reports", repr([self.entry.slug, self.entry.salt, which, *asked]))
 
     def _made_of(self) -> str:
         digest = hashlib.sha256(sys.version.encode())
@@ -209,11 +201,6 @@ class ReportNote:
         for reports in dict.fromkeys((self.out, self.store.parent / "reports")):
             for folder in sorted(reports.glob(f"*/{self.entry.slug}")):
                 yield from _below(folder)
-
-
-def _is_judged_here(card: Scorecard) -> bool:
-    """Whether records gave the scorecard, which was not read as somebody wrote it."""
-    return card.inputs is not None and bool(card.inputs.records) and not card.shipped
 
 
 def _own_files(entry: Entry) -> Iterator[Path]:

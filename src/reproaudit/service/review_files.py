@@ -10,6 +10,7 @@ import difflib
 import os
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,6 @@ from reproaudit.audit.layout import Dumper
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
 from reproaudit.audit.model import TierName
 from reproaudit.audit.review import Reviews
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.formats.scorecard import Scorecard
@@ -33,14 +33,14 @@ from reproaudit.service.workspace import Workspace
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 
 
-class Reviewed(StrictModel):
-    """What a review changed."""
+@dataclass(frozen=True)
+class Reviewed:
+    """What a review changed, and the command that shows the paper's page."""
 
     file: Path
     changed: bool
     diff: str
     show: str
-    """The command that shows the paper's page."""
 
 
 def named_reviewer(reviewer: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
 from reproaudit.consent import NOT_GIVEN, Permission
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
@@ -28,15 +28,17 @@ from reproaudit.store.inspect import (
 from reproaudit.store.records import Store
 
 
-class Verified(StrictModel):
-    """What was read in a store, and everything that is wrong there."""
+@dataclass(frozen=True)
+class Verified:
+    """What was read in a store, and measured again, and everything that is wrong there.
+
+    The root is the digest of the whole list of records; None if it cannot be relied on.
+    """
 
     records: int
     root: str | None
-    """The digest of the whole list of records; None if it cannot be relied on."""
     faults: tuple[StoreFault, ...]
     recomputed: tuple[Path, ...]
-    """The files of the records that were measured again."""
 
     @property
     def is_sound(self) -> bool:
@@ -44,13 +46,13 @@ class Verified(StrictModel):
         return all(fault.mended for fault in self.faults)
 
 
-class Leftover(StrictModel):
-    """A file or folder that no run needs any more."""
+@dataclass(frozen=True)
+class Leftover:
+    """A file or folder of so many bytes that no run needs any more."""
 
     path: Path
     what: str
     size: int
-    """Bytes."""
 
 
 def verify_store(
