@@ -73,9 +73,6 @@ class Watch(Progress):
 
     Its visible task is the run, counted in cells with the parts of those that run; each other task
     is a cell that runs, counted in steps.
-
-    Args:
-        until: by the clock, when the last cell may start.
     """
 
     def __init__(

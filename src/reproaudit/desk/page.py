@@ -229,16 +229,12 @@ def _templates() -> Environment:
 
 
 class ArmRow(NamedTuple):
-    """An arm of a claim."""
+    """An arm of a claim: its name in the audit, its role, what pages call it, and why it is so."""
 
     name: str
-    """The arm's name in the audit."""
     role: str
-    """Control, positive control, or without what of an ablation."""
     words: str
-    """What pages call it."""
     about: str
-    """What it lacks, or how it is built."""
 
 
 def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:

@@ -45,12 +45,7 @@ class Step:
 
 @dataclass
 class DeskSession:
-    """The state of one desk.
-
-    Attributes:
-        blind: whether others' decisions are hidden until the reviewer's own.
-        read_scorecard: returns the present answers, which a note is about; None if there are none.
-    """
+    """The state of a desk; if `blind`, others' decisions are hidden until the reviewer decides."""
 
     audit_file: Path
     file: Path
@@ -124,12 +119,7 @@ class DeskSession:
             self.notice = f"Saved: {words}."
 
     def undo(self, stamp: str) -> None:
-        """Take the last edit back, if it has the stamp that the form carries.
-
-        Raises:
-            StaleError: if another edit is the last by now, or what it changed has changed since.
-            AuditError: if it cannot be saved.
-        """
+        """Take the last edit back if it has the form's stamp; errors as of `edit`."""
         last = self.last
         if last is None:
             raise StaleError("Nothing to take back: it was taken back already.")

@@ -15,12 +15,7 @@ from reproaudit.records import CellStatus, Record
 
 @dataclass(frozen=True)
 class WorkStarted:
-    """Work on some papers begins, or goes on with others.
-
-    Attributes:
-        audits: those of the papers, which say to which arm a cell belongs.
-        until: by `time.monotonic`, when the last cell may start.
-    """
+    """Work on some papers begins, or goes on; no cell starts after `until` on the clock."""
 
     audits: tuple[Audit, ...] = ()
     until: float = math.inf

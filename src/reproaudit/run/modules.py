@@ -39,8 +39,7 @@ def load_experiments(module: Module) -> Mapping[str, Experiment]:
     """The experiments of a paper: its module is imported here, or its run file read.
 
     Raises:
-        SpecError: if it cannot be imported or defines no ``EXPERIMENTS``, on one line; or listing
-            every fault of the run file.
+        SpecError: if it cannot be imported, has no ``EXPERIMENTS``, or its run file has faults.
         ModuleNotFoundError: if a library of the extra ``run`` is not installed.
     """
     if module.is_run_file:

@@ -52,14 +52,12 @@ class Job:
 
     Attributes:
         number: the caller's name for it.
-        code: the digest of its code, as it was planned.
-        versions: of what computes it, as they were planned.
+        code: the digest of its code, as it was planned; as `versions`, of what computes it.
         data: checksum of each data file, by name.
         proxy: the stand-in for the paper's data or method, or None.
         phases: the steps of each phase.
         blocked: why it cannot be measured at all, for instance for want of its data.
         declared: its measurements by name, to which it is held; None if to nothing.
-        fingerprint: what identifies it, and names its record.
         adopted: the digests of other codes that gave the same bits, the newest first.
         partial: the folder for checkpoints.
     """
@@ -91,8 +89,7 @@ class JobOutcome:
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
         has_begun: whether measuring began; what kept a job from that may be gone next time.
         is_kept: whether its record is in the store already.
-        memory: the most bytes that the process, or a child that has ended, held so far; 0 if
-            nobody looked.
+        memory: the most bytes that the process, or its child, held so far; 0 if nobody looked.
     """
 
     number: int

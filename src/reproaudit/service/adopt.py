@@ -45,10 +45,9 @@ class Drawn:
 
 @dataclass(frozen=True)
 class CodeComparison:
-    """What a comparison of two codes gave.
+    """What a comparison of two codes gave; `old` is None if all records count as today's.
 
     Attributes:
-        old: the digest of the code that made the records; None if all count as today's.
         records: how many records belong to the pairs.
         same: how many cells both codes measured alike.
         left: how many pairs are not measured yet.
@@ -133,7 +132,6 @@ def adopt_code(
     """Compare today's code with the code of a paper's records, and note where they agree.
 
     Args:
-        reports: the folder of reports; shipped records there are looked at, too.
         wanted: the beginning of the digest of the old code; that of most records if None.
 
     Raises:

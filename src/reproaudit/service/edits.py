@@ -60,9 +60,8 @@ def item_of(dispute: Dispute) -> str:
 def audited(audit: Audit, item: str) -> list[StrictModel]:
     """Return what the audit states of an item of the desk's page; nothing if it has no such item.
 
-    Args:
-        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or, of all of the audit,
-            the sign-off and the note.
+    An item is a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or, of all of the audit,
+    the sign-off or the note.
     """
     if item in (SIGN_OFF, NOTE):
         return [audit]

@@ -34,15 +34,13 @@ def export_paper(
     out: Path | None = None,
     **signature: Any,
 ) -> Exports:
-    """Write a paper's scorecard in a standard format.
+    """Write a paper's scorecard in a standard format, by default to ``exports/SLUG``.
 
     Args:
-        out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
         signature: what only a person can state; `ExportRequest` describes it.
 
     Raises:
         UsageError: if there is nothing to export, or the request does not suit the format.
-        StoreError: if something cannot be read or written.
     """
     slug = entry.slug
     remarks: list[str] = []

@@ -28,7 +28,6 @@ class Judged:
     scorecard: Scorecard
     written: tuple[Path, ...] = ()
     logs: ImportedLogs | None = None
-    """What became of the logs, if logs were judged."""
 
 
 def judge_submission(
@@ -39,17 +38,15 @@ def judge_submission(
     pages: Path | None = None,
     results: Sequence[Path] = (),
 ) -> Judged:
-    """Judge measurements by the rules of their audit.
+    """Judge measurements by the rules of their audit, for some claims or, with None, for all.
 
     Args:
-        claims: ids of the claims to judge; every claim if None.
         entry: where the audit's file is, with what reviewers say beside it.
         pages: the folder of reports; no page is written if None.
         results: the files of the runs; whether the audit's rule stood before them is looked up.
 
     Raises:
         UsageError: if there is no such claim.
-        StoreError: if a page cannot be written.
     """
     card = scorecard_of_submission(submission, claims, None if entry is None else entry.reviews())
     if entry is not None and results:

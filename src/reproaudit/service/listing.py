@@ -34,10 +34,8 @@ class ScaleSummary:
     Attributes:
         tier: None, as `outcomes`, of a paper that has not run.
         outcomes: how many of the paper's own claims have which outcome.
-        shipped: whether they came with the installation.
         measured_by: who measured elsewhere what was judged.
         outdated: whether the audit has changed since.
-        marks: each outcome in one character.
     """
 
     tier: str | None = None
@@ -56,12 +54,10 @@ class ScaleSummary:
 
 @dataclass(frozen=True)
 class PaperSummary:
-    """The names of a paper, what is documented of it, and its last answers.
+    """A paper's names, how many variables are documented of it, and its last answers.
 
     Attributes:
-        documented: the variables that reviewers find documented; None where nobody has reviewed.
-        card: the variables that the card finds documented.
-        of: the variables that are scored.
+        documented: by reviewers; None where nobody has reviewed. `card` is by the card, of `of`.
         shown: the answers that `report` shows.
         scales: the answers at each scale, the largest first.
     """

@@ -66,12 +66,9 @@ class Headroom:
     """How far the last positive control lay inside a bound: of all conditions, the closest.
 
     Attributes:
-        condition: the check's number.
         typical: the number of its median run.
-        side: where the bound accepts numbers.
         accepted: the least and the largest number that meet the bound; None for an open end.
         room: the distance to the nearest end, negative beyond it.
-        tier: of the runs.
     """
 
     arm: str
@@ -97,17 +94,15 @@ _SIGNS = {Side.BELOW: "<", Side.AT_MOST: "≤", Side.ABOVE: ">", Side.AT_LEAST: 
 
 @dataclass(frozen=True)
 class PlannedClaim:
-    """A claim before its runs.
+    """A claim before its runs; numbers of runs are None where whoever runs it decides.
 
     Attributes:
-        runs: of its own arm; None where whoever runs it decides.
         needed: the runs that must say yes, in words.
         by: `count`, `all`, `mean` or `ranks`, joined if its checks differ.
         decides: by count, for the usual numbers of runs and the planned one, if there is one.
-        arms: what must run beside.
         no_control: why no control must fail, where the audit says so.
         headroom: None where no record has a positive control.
-        cells: how many runs it rests on, which claims share; None where whoever runs it decides.
+        cells: how many runs it rests on, which claims share.
         core_minutes: what these took by the last records; None where none says.
     """
 
@@ -137,10 +132,8 @@ class Plan:
         rule: the digest by which results name the rule that they were made under.
         rules: experiment -> the digest of its rule, from which its seeds follow.
         cells: every run, each once; None where whoever runs them decides how many.
-        core_hours: what they took by the last records; None where none says.
-        measured: how many records say so.
+        core_hours: what they took by so many `measured` records; None where none says.
         memory: the most bytes that a worker held in a run of this tier; None where none is noted.
-        runs_here: whether the audit has a module, so that `run` makes its runs.
     """
 
     slug: str

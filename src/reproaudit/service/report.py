@@ -37,9 +37,7 @@ class ReportedPapers:
     """The reports of papers.
 
     Attributes:
-        scorecards: in the order of the papers.
         scales: by slug, the line on a paper's answers at several scales; empty for a single one.
-        written: the pages, then the registers.
         unchanged: pages, and registers if there is nothing else, that are of today and were left.
         errors: why a paper could not be shown, by slug.
     """

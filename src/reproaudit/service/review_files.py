@@ -86,14 +86,10 @@ def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
 def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Reviews, Reviews, str]:
     """Save what an edit makes of a review file; nobody else saves between reading and writing.
 
-    A symbolic link stays a link: the file behind it is replaced.
+    A symbolic link stays a link: the file behind it is replaced. A SpecError if it has faults.
 
     Returns:
-        What the file said, what it says now, and the unified diff; the same and '' if nothing
-        changed.
-
-    Raises:
-        SpecError: if the file has faults.
+        What the file said, what it says now, and the unified diff, '' if nothing changed.
     """
     file = Path(os.path.realpath(path))
     with locked(file.parent / LOCK_NAME):

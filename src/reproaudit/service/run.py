@@ -163,13 +163,11 @@ def cheapest_first(papers: Papers, tier: TierName) -> Papers:
 
 @dataclass(frozen=True)
 class Ran:
-    """The answers of papers that were run.
+    """The answers of papers that were run, the pages, and why others could not be written.
 
     Attributes:
         failed: how many cells failed.
         left: a sentence on each paper that has cells left for other runs.
-        written: the pages and registers.
-        errors: why other pages could not be written.
     """
 
     scorecards: tuple[Scorecard, ...]
@@ -344,15 +342,12 @@ def run_custom(
 ) -> tuple[list[Record], int]:
     """Run cells that depart from a tier's rule; return their records in order, and how many failed.
 
-    Nothing is judged.
+    Nothing is judged. A UsageError on an experiment or a setting that an audit does not have.
 
     Args:
         seeds: instead of the tier's.
         experiments: of every paper; all if none.
         settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
-
-    Raises:
-        UsageError: on an experiment or a setting that an audit does not have.
     """
     given = dict(map(parse_setting, settings))
     cells = [

@@ -64,14 +64,9 @@ def verify_store(
     permission: Permission = NOT_GIVEN,
     on_event: OnEvent = ignored,
 ) -> Verified:
-    """Read a whole store, and measure a sample of its records again.
+    """Read a whole store, or some papers of it, and measure so many of its records again.
 
-    Args:
-        slugs: the papers to look at; every paper of the store if none.
-        recompute: so many records are measured again.
-        repair: whether damaged files are moved aside, and sound records listed.
-        permission: the consent to the code that measures again.
-        on_event: takes what happens meanwhile.
+    A repair moves damaged files aside, and lists sound records.
 
     Raises:
         UsageError: if a paper has no records.

@@ -97,14 +97,11 @@ class Chosen:
     """The records that are judged together.
 
     Attributes:
-        records: by tier and cell.
         group: what made them; None if there are none.
         of_today: whether today's code and versions would make them; None if nobody asked.
         others: how many other groups have planned cells, too.
-        other_data: by the name of a data file, how many records read another state of it than
-            today's and were left out.
+        other_data: by the name of a data file, how many records of another state were left out.
         changed: those that were left out, since the audit now declares other coordinates.
-        adoptions: by which records of several codes count alike.
     """
 
     records: Mapping[TierKey, Record] = field(default_factory=dict)

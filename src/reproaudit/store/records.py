@@ -83,26 +83,21 @@ _log = logging.getLogger(__name__)
 
 
 class Failures(BaseModel, frozen=True):
-    """How often a cell failed; another code, or another demand, is tried anew."""
+    """How often a cell failed, with --fresh in a series; another code or demand is tried anew."""
 
     code: str
-    """The digest of the code that failed."""
-    demand: str
-    """The digest of what the cell was held to: declarations and limits."""
+    demand: str  # the digest of what the cell was held to: declarations and limits
     count: int
     series: str = ""
-    """The runs with --fresh that belong together, if it failed in one of them."""
 
 
 @dataclass(frozen=True)
 class Holder:
     """Who computes a cell, as its lock's file says; the file outlives a run that was killed."""
 
-    place: str
-    """The machine and the process, in words."""
+    place: str  # the machine and the process, in words
     since: datetime
-    series: str = ""
-    """The runs with --fresh that belong together; empty for none."""
+    series: str = ""  # of runs with --fresh that belong together
 
 
 _HOLDER = TypeAdapter(Holder)
@@ -235,9 +230,7 @@ class Store:
     def read(self, path: Path) -> Record | None:
         """The record in a file, as `files` or `path` gives it; None if there is no such file.
 
-        Raises:
-            DamagedError: if it is not the record that belongs in this place.
-            StoreError, TechnicalError: if the file or the manifest cannot be read.
+        A DamagedError if it is not the record that belongs in this place.
         """
         kept = self.kept(path)
         return None if kept is None else kept.record

@@ -49,12 +49,10 @@ has them. Where they cannot be imported, whoever computes with them says so."""
 
 @dataclass(frozen=True)
 class Limits:
-    """The time and memory that a cell may take before its worker is ended; None for no limit."""
+    """What a cell may take before its worker is ended; None for no limit."""
 
-    seconds: float | None = None
-    """Wall-clock seconds of one start of a cell."""
-    memory: int | None = None
-    """Bytes that the worker and all that it has started hold."""
+    seconds: float | None = None  # by the clock, of one start of a cell
+    memory: int | None = None  # bytes that the worker and all that it has started hold
 
 
 NO_LIMITS = Limits()
