@@ -123,7 +123,7 @@ def test_a_shell_follows_the_work_through_its_callbacks(place: Workspace) -> Non
     assert [audit.paper.slug for audit in events[0].audits] == ["mini"]
     assert sum(isinstance(event, CellFinished) for event in events) == 7
     assert cards == [card.paper.slug for card in ran.scorecards] == ["mini"]
-    assert ran.written == ()
+    assert ran.written == []
     held = most_memory(place.store, "mini", "smoke")
     assert held is not None
     assert 10**7 < held < 10**12

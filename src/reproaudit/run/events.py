@@ -130,10 +130,9 @@ class Summary:
     completed: int = 0
     diverged: int = 0
     failed: int = 0
+    # by paper, the fingerprint of each cell's record, and how many were left for other runs
     planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
-    """By paper, the fingerprint of each cell's record, there or to be made."""
     left: Counter[str] = field(default_factory=Counter, compare=False)
-    """By paper, how many cells have no record and were left for other runs."""
 
     def plan(self, cell: Cell, fingerprint: str) -> None:
         """Notes under which fingerprint a cell has its record, or will have it."""

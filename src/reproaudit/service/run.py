@@ -43,7 +43,7 @@ from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shippe
 from reproaudit.service.pages import write_registers, write_report
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
-from reproaudit.store.records import Store
+from reproaudit.store.records import Store, is_held
 
 Papers = Sequence[tuple[Entry, Audit]]
 
@@ -161,7 +161,7 @@ def cheapest_first(papers: Papers, tier: TierName) -> Papers:
     return sorted(papers, key=seconds)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ran:
     """The answers of papers that were run, the pages, and why others could not be written.
 
@@ -170,11 +170,11 @@ class Ran:
         left: a sentence on each paper that has cells left for other runs.
     """
 
-    scorecards: tuple[Scorecard, ...]
-    failed: int
-    left: tuple[str, ...] = ()
-    written: tuple[Path, ...] = ()
-    errors: tuple[StoreError, ...] = ()
+    scorecards: list[Scorecard] = field(default_factory=list)
+    failed: int = 0
+    left: list[str] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    errors: list[StoreError] = field(default_factory=list)
 
     @property
     def went_wrong(self) -> bool:
@@ -239,14 +239,13 @@ def run_papers(
             judging.judge(slug, summary.planned[slug])
     if judging.errors:
         raise judging.errors[0]
-    left = tuple(
-        _left(slug, count, len(summary.planned[slug]))
-        for slug, count in summary.left.items()
-        if not alternatives
-    )
-    cards = tuple(judging.cards[slug] for slug in slugs if slug in judging.cards)
-    judging.write(partial(write_registers, cards))
-    return Ran(cards, summary.failed, left, tuple(judging.written), tuple(judging.unwritten))
+    ran = judging.ran
+    ran.failed = summary.failed
+    for slug, count in summary.left.items() if not alternatives else ():
+        ran.left.append(_left(slug, count, len(summary.planned[slug])))
+    ran.scorecards = [judging.cards[slug] for slug in slugs if slug in judging.cards]
+    judging.write(partial(write_registers, ran.scorecards))
+    return ran
 
 
 @dataclass
@@ -264,8 +263,7 @@ class _Judging:
     on_card: OnCard
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
-    written: list[Path] = field(default_factory=list)
-    unwritten: list[StoreError] = field(default_factory=list)
+    ran: Ran = field(default_factory=Ran)
 
     def __call__(self, event: Event) -> None:
         """Follow an event."""
@@ -289,9 +287,9 @@ class _Judging:
     def write(self, pages: Callable[[Path], Iterable[Path]]) -> None:
         """Write pages or registers, if any are to be written."""
         try:
-            self.written += () if self.pages is None else pages(self.pages)
+            self.ran.written += () if self.pages is None else pages(self.pages)
         except StoreError as error:
-            self.unwritten.append(error)
+            self.ran.errors.append(error)
 
 
 def _judge(
@@ -464,7 +462,7 @@ def state_of(entry: Entry, audit: Audit, tier: TierName, how: How) -> PaperState
     for job in jobs:
         if any(how.store.path(job.cell, name).exists() for name in fingerprints_of(job)):
             done += 1
-        elif how.store.is_held(job.cell, job.fingerprint):
+        elif is_held(how.store.lock_file(job.cell, job.fingerprint)):
             holder = how.store.holder(job.cell, job.fingerprint)
             by = f"{holder.place}, since {holder.since:%Y-%m-%d %H:%M} UTC" if holder else ""
             running.append(f"{_name(job)}: {by or 'another run'}")

@@ -189,7 +189,7 @@ class Store:
 
     def find_failed(self, cell: Cell, fingerprint: str) -> Record | None:
         """The failed record of a cell, or None if it has none; errors as of `read`."""
-        return self.read(_failed(self.path(cell, fingerprint)))
+        return self.read(self.path(cell, fingerprint).with_suffix(".failed.json"))
 
     def records(
         self,
@@ -309,7 +309,7 @@ class Store:
         """How often a cell failed, with its last record of that; None if it has no sound one."""
         path = self.path(cell, fingerprint)
         try:
-            note = _read_file(_failures_note(path), MOST_NOTE_BYTES)
+            note = _read_file(path.with_suffix(FAILURES_ENDING), MOST_NOTE_BYTES)
             noted = None if note is None else Failures.model_validate_json(note)
             record = None if noted is None else self.find_failed(cell, fingerprint)
         except (DamagedError, ValidationError):
@@ -318,7 +318,7 @@ class Store:
 
     def note_failures(self, cell: Cell, fingerprint: str, failures: Failures) -> None:
         """Notes how often a cell has failed, beside its failed record; errors as of `write`."""
-        note = _failures_note(self.path(cell, fingerprint))
+        note = self.path(cell, fingerprint).with_suffix(FAILURES_ENDING)
         write_whole(note, failures.model_dump_json(), durable=True)
 
     # --- writing
@@ -341,9 +341,9 @@ class Store:
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
-        for left in (_failed(path), _failures_note(path)):
+        for ending in (".failed.json", FAILURES_ENDING):
             with suppress(OSError):
-                left.unlink(missing_ok=True)
+                path.with_suffix(ending).unlink(missing_ok=True)
         return path
 
     def enlist(self, kept: KeptRecord) -> None:
@@ -357,10 +357,6 @@ class Store:
             text = _read_file(self.lock_file(cell, fingerprint), MOST_NOTE_BYTES)
             return None if text is None else _HOLDER.validate_json(text)
         return None
-
-    def is_held(self, cell: Cell, fingerprint: str) -> bool:
-        """Whether a run computes a cell now."""
-        return is_held(self.lock_file(cell, fingerprint))
 
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
         """Takes the cell for this run, or returns None if another has it; errors as of `write`.
@@ -376,15 +372,6 @@ class Store:
             except Timeout:
                 return None
         return lock
-
-
-def _failed(path: Path) -> Path:
-    """The file of the failed record of a cell, by that of its finished one."""
-    return path.with_suffix(".failed.json")
-
-
-def _failures_note(path: Path) -> Path:
-    return path.with_suffix(FAILURES_ENDING)
 
 
 def _noted_data(file: Path) -> Mapping[str, str] | None:
