@@ -100,15 +100,12 @@ def _faults_of(file: Path, run: bool) -> Iterator[Fault]:
     reviews = file.with_suffix(REVIEW_FILE)
     if reviews.exists():
         yield from read_reviews(reviews, audit)[1]
-    if entry.results_file.exists():
-        yield from _faults_of_log(entry.results_file)
+    log = entry.results_file
+    if log.exists():
+        from reproaudit.scorecard.history import read_lines
 
-
-def _faults_of_log(log: Path) -> Iterator[Fault]:
-    from reproaudit.scorecard.history import read_lines
-
-    for line, what in read_lines(log)[1]:
-        yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
+        for line, what in read_lines(log)[1]:
+            yield Fault(str(log), Place(line, 1), (), what, REMEDIES[BROKEN_LOG], BROKEN_LOG)
 
 
 def fault_data(fault: Fault) -> dict[str, object]:

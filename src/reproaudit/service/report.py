@@ -191,7 +191,11 @@ class PaperReport:
         for packages in dict.fromkeys(sys.path):
             yield from sorted(map(str, Path(packages).glob("*.dist-info")))
         yield from _below(Path(__file__).parents[1])
-        for file in (self.entry.review_file, *_own_files(self.entry)):
+        entry = self.entry
+        own = sorted(entry.audit_file.parent.glob(f"{entry.slug}.*"))
+        if entry.code is not None and not entry.code.importable:
+            own += sorted(entry.code.folder.rglob("*.py"))
+        for file in (entry.review_file, *own):
             yield from _stated(file)
         yield from _below(self.store / self.entry.slug)
         for file in sorted(self.store.glob("[!.]*")):
@@ -199,13 +203,6 @@ class PaperReport:
         for reports in dict.fromkeys((self.out, self.store.parent / "reports")):
             for folder in sorted(reports.glob(f"*/{self.entry.slug}")):
                 yield from _below(folder)
-
-
-def _own_files(entry: Entry) -> Iterator[Path]:
-    """Yield the audit's file, those that bear its name, and its module's folder's code."""
-    yield from sorted(entry.audit_file.parent.glob(f"{entry.slug}.*"))
-    if entry.code is not None and not entry.code.importable:
-        yield from sorted(entry.code.folder.rglob("*.py"))
 
 
 def _below(folder: Path) -> Iterator[str]:

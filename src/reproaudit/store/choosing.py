@@ -36,7 +36,6 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.store.adoptions import (
     NO_ADOPTIONS,
     Adoptions,
-    Pair,
     adoption_tier,
     pair_of,
     read_adoptions,
@@ -150,7 +149,9 @@ def choose(
     of_today: dict[Group, list[Record]] = {}
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
     for group, members in grouped(records, adoptions).items():
-        data = _todays_data(members, planned_data)
+        last = {pair_of(record): record for record in members}
+        noted = {pair: planned_data(record) for pair, record in last.items()}
+        data = {pair: last[pair].data if note is None else note for pair, note in noted.items()}
         pairs = [(record, data[pair_of(record)]) for record in members]
         of_today[group] = [record for record, todays in pairs if record.data == todays]
         of_other_data[group] = [pair for pair in pairs if pair[0].data != pair[1]]
@@ -178,13 +179,6 @@ def choose(
     others = len({*with_cells} - {group})
     is_of_today = ranks[group][1]
     return Chosen(groups[group], group, is_of_today, others, other_data, adoptions=adoptions)
-
-
-def _todays_data(records: Iterable[Record], planned_data: PlannedData) -> dict[Pair, Data]:
-    """Today's data by pair, from the records of one group."""
-    last = {pair_of(record): record for record in records}
-    noted = {pair: planned_data(record) for pair, record in last.items()}
-    return {pair: last[pair].data if data is None else data for pair, data in noted.items()}
 
 
 def _other_data(

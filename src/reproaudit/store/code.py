@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -119,20 +119,15 @@ def files_of(module: Module) -> PaperFiles:
             continue
         files.add(file)
         names = () if module.importable else _outline(file, _bytes(file)).imported
-        for first, is_absolute in _neighbours_named(names):
+        for name in names:
+            is_absolute = not name.startswith(".")
+            first = name.lstrip(".").partition(".")[0]
+            if is_absolute and first in sys.stdlib_module_names:
+                continue
             beside = _files_at(folder / first, sources)
             waiting += beside
             neighbours.update({first} if beside and is_absolute else ())
     return PaperFiles(frozenset(files), frozenset(neighbours))
-
-
-def _neighbours_named(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """What may lie in the folder of a file that imports some names, and whether it is absolute."""
-    for name in names:
-        is_absolute = not name.startswith(".")
-        first = name.lstrip(".").partition(".")[0]
-        if not (is_absolute and first in sys.stdlib_module_names):
-            yield first, is_absolute
 
 
 def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
