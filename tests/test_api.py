@@ -1,6 +1,7 @@
 """The Python API: `import reproaudit`."""
 
 import html as escaping
+import json
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from measured import STEPS, control, descent, every_run, everything, one_seed
 from miniatures import claim, write_paper
 from reproaudit import api
 from reproaudit.audit.catalog import Catalog, audits_in, shipped_audits
-from reproaudit.consent import TRUST_FILE_VARIABLE, _trust_file, foreign_code, require_consent
+from reproaudit.cli import run_command
+from reproaudit.consent import TRUST_FILE_VARIABLE, Permission, _trust_file, foreign_code
 from reproaudit.intake.reading import read_submission
 from reproaudit.report.files import json_data
 from reproaudit.report.pages import html
@@ -97,7 +99,7 @@ def test_faults_are_listed_with_their_places(audit_file):
 
 
 def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
-    audit_file, tmp_path, cli
+    audit_file, tmp_path, capsys
 ):
     made = ra.Origin(who="A", source="B", framework="C", made=date(2024, 5, 6))
     stated = everything(ra.open_audit(audit_file))
@@ -120,7 +122,8 @@ def test_measurements_are_judged_alike_in_memory_in_files_and_by_the_command(
     assert len(one.claims) == 1
     where = ["--audits", str(audit_file.parent), "--measurements", str(folder), "--json"]
     for same, asked in ((of_files, []), (one, ["--claim", card.claims[0].id])):
-        assert cli("judge", "mini", *where, *asked).data == json_data(same)
+        assert run_command(["judge", "mini", *where, *asked]) == 0
+        assert json.loads(capsys.readouterr().out) == json_data(same)
     for runs, options, says in (
         (folder, {"claims": ["mini.other"]}, r"no claim 'mini\.other'"),
         (folder, {"tier": "quick"}, "stand in its manifest"),
@@ -289,7 +292,8 @@ def test_the_trust_file_lies_in_the_users_configuration_folder(tmp_path, monkeyp
 
 
 def test_foreign_code_is_asked_about_once_for_each_hash(audit_file, trust):
-    folder, module = audit_file.parent, Catalog(audit_file.parent)["mini"].module
+    folder, entry = audit_file.parent, Catalog(audit_file.parent)["mini"]
+    module = entry.module
     asked: list[str] = []
 
     def yes(question: str) -> bool:
@@ -305,8 +309,8 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file, trust):
     )
     for number, change in enumerate(changes, start=1):
         change()
-        require_consent([module], ask=yes)
-        require_consent([module], ask=yes)
+        Permission(ask=yes).require([entry])
+        Permission(ask=yes).require([entry])
         assert len(asked) == number
         code = foreign_code(module)
         assert code is not None
@@ -316,12 +320,12 @@ def test_foreign_code_is_asked_about_once_for_each_hash(audit_file, trust):
     (folder / "__pycache__" / "mini.cpython-311.pyc").write_bytes(b"")
     (folder / "notes.txt").write_text("no code")
     trust.write_text(f"# what I have read\n\n{trust.read_text()}")
-    require_consent([module], ask=yes)
-    require_consent([Catalog()[slug].module for slug in Catalog().entries], ask=yes)
+    Permission(ask=yes).require([entry])
+    Permission(ask=yes).require(Catalog().entries.values())
     assert len(asked) == 5, "shipped papers never ask"
     trust.write_text("yes, all of it\n")
     with pytest.raises(ra.ConsentError):
-        require_consent([module], ask=lambda _question: False)
+        Permission().require([entry])
 
 
 def test_a_run_asks_first_then_makes_the_scorecard(audit_file, tmp_path, trust):

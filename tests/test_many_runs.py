@@ -1,5 +1,6 @@
 """Several runs share the cells of a plan: shards, arrays, runs that leave, and a budget."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 
 from cells import InProcess, cell, locate, numbers, same_numbers, start, unreadable
 from miniatures import run_program, write_paper
+from reproaudit.cli import run_command
 from reproaudit.run import cells as running
 from reproaudit.run.cells import SERIES_VARIABLES, run_cells, this_place
 from reproaudit.run.events import CellFinished, CellStarted, Event, Summary
@@ -39,17 +41,22 @@ def run(store: Store, *wanted: Any, **how: Any) -> tuple[Summary, int]:
 # --- measuring anew -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("experiment", ["descent", "broken"])
-def test_jobs_of_an_array_measure_each_cell_anew_once(tmp_path, monkeypatch, experiment):
-    """Or try it twice, where it fails."""
+def test_jobs_of_an_array_measure_each_cell_anew_once(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    wanted = [cell(experiment, seed) for seed in range(2)]
-    starts = 2 if experiment == "descent" else 4
+    wanted = [cell(seed=0), cell(seed=1)]
     run(store, *wanted)
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
-    assert [run(store, *wanted, fresh=True)[1] for _ in range(3)] == [starts, 0, 0]
+    assert [run(store, *wanted, fresh=True)[1] for _ in range(3)] == [2, 0, 0]
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "8")
-    assert run(store, *wanted, fresh=True)[1] == starts
+    assert run(store, *wanted, fresh=True)[1] == 2
+
+
+def test_a_cell_that_fails_in_an_array_is_tried_twice_by_all_of_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "7")
+    assert [run(store, cell("broken"), fresh=True)[1] for _ in range(2)] == [2, 0]
+    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "8")
+    assert run(store, cell("broken"), fresh=True)[1] == 2
 
 
 def test_a_cell_that_another_run_measures_anew_meanwhile_is_not_measured_again(tmp_path):
@@ -162,36 +169,39 @@ def audits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured_here: None)
     return write_paper(tmp_path / "audits")
 
 
-@pytest.fixture
-def mini(tmp_path: Path, audits: Path, cli: Any) -> Any:
-    """`reproaudit run mini`, into a store that may be named."""
-
-    def run_mini(*words: str, store: Path = tmp_path / "runs", code: int = 0) -> Any:
-        return cli("run", "mini", *words, "--audits", audits, "--store", store, code=code)
-
-    return run_mini
+def command(audits: Path, *words: str) -> int:
+    return run_command([*words, "--audits", str(audits)])
 
 
-def test_shards_merged_are_what_one_run_is(tmp_path, mini, cli):
-    shards = [tmp_path / f"shard {number}" for number in (1, 2)]
+def json_of(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_shards_merged_are_what_one_run_is(tmp_path, audits, capsys):
+    shards = [str(tmp_path / f"shard {number}") for number in (1, 2)]
     for number, shard in enumerate(shards, start=1):
-        said = mini("--shard", f"{number}/2", store=shard)
+        assert command(audits, "run", "mini", "--shard", f"{number}/2", "--store", shard) == 0
+        said = capsys.readouterr()
         assert "cells are left for other runs" in said.err
         assert said.out == ""
-    stores = [tmp_path / name for name in ("whole", "merged")]
-    (counted,) = cli("merge", *shards, "--store", stores[1], "--json").data["records"]
-    answers = [mini("--json", store=store).data for store in stores]
-    counts = [sum(1 for _ in Store(shard).records("mini", "quick")) for shard in shards]
+    whole, merged = (str(tmp_path / name) for name in ("whole", "merged"))
+    assert run_command(["merge", *shards, "--store", merged, "--json"]) == 0
+    (counted,) = json_of(capsys)["records"]
+    answers = []
+    for store in (whole, merged):
+        assert command(audits, "run", "mini", "--json", "--store", store) == 0
+        answers.append(json_of(capsys))
+    counts = [sum(1 for _ in Store(Path(shard)).records("mini", "quick")) for shard in shards]
     assert abs(counts[0] - counts[1]) <= 1
     assert counted == {"paper": "mini", "tier": "quick", "new": sum(counts)}
     outcomes = [[claim["outcome"] for claim in answer["claims"]] for answer in answers]
     assert outcomes[0] == outcomes[1]
-    kept = [Store(store).records("mini", "quick") for store in stores]
+    kept = [Store(Path(store)).records("mini", "quick") for store in (whole, merged)]
     measured = [[same_numbers(record) for record in records] for records in kept]
     assert measured[0] == measured[1]
 
 
-def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path, cli):
+def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path, capsys):
     here, other, damaged = (Store(tmp_path / name) for name in ("here", "other", "damaged"))
     for store in (here, other, damaged):
         run(store, cell())
@@ -205,54 +215,70 @@ def test_merge_names_what_is_damaged_or_other_and_keeps_what_is_there(tmp_path, 
     other.write(changed)
     place = damaged.file_of(record)
     place.write_bytes(place.read_bytes()[:-20])
-    said = cli("merge", other.root, damaged.root, "--store", here.root, "--json", code=3).data
+    folders = [str(store.root) for store in (other, damaged)]
+    assert run_command(["merge", *folders, "--store", str(here.root), "--json"]) == 3
+    said = json_of(capsys)
     assert said["records"] == [{"paper": "toy2020", "tier": "quick", "there already": 1}]
     assert "other numbers than the record that is there" in said["faults"][0]
     assert "not a whole record" in said["faults"][1]
     assert path.read_bytes() == before
 
 
-def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(mini):
-    assert "cells are left for other runs" in mini("--budget", "0s").err
-    assert "mini" in mini("--budget", "1h").out
+def test_a_budget_that_is_spent_ends_in_order_and_the_same_command_goes_on(
+    tmp_path, audits, capsys
+):
+    store = ("--store", str(tmp_path / "runs"))
+    assert command(audits, "run", "mini", "--budget", "0s", *store) == 0
+    assert "cells are left for other runs" in capsys.readouterr().err
+    assert command(audits, "run", "mini", "--budget", "1h", *store) == 0
+    assert "mini" in capsys.readouterr().out
 
 
-def test_status_shows_what_is_done_runs_where_and_failed(tmp_path, mini, monkeypatch):
+def test_status_shows_what_is_done_runs_where_and_failed(tmp_path, audits, capsys, monkeypatch):
+    store = ("--store", str(tmp_path / "runs"))
+    states: list[Any] = []
+    ask = ("run", "mini", "--status", "--json", *store)
+
     def before() -> Any:
-        return mini("--status", "--json").data[0]
+        assert command(audits, *ask) == 0
+        return json_of(capsys)[0]
 
-    first = before()
-    assert first["done"] == 0
-    assert first["waiting"] == first["cells"] > 0
+    states.append(before())
+    assert states[0]["done"] == 0
+    assert states[0]["waiting"] == states[0]["cells"] > 0
     assert not (tmp_path / "runs").exists()
-    mini("--shard", "1/2")
+    command(audits, "run", "mini", "--shard", "1/2", *store)
+    capsys.readouterr()
     half = before()
     assert half["done"] == (half["cells"] + 1) // 2
     watched: list[Any] = []
-    settle = running._Run._settle
+    settle = running.CellRun._settle
 
     def look(self: Any, outcome: Any) -> None:
         if not watched:
             watched.append(before())
         settle(self, outcome)
 
-    monkeypatch.setattr(running._Run, "_settle", look)
-    mini()
+    monkeypatch.setattr(running.CellRun, "_settle", look)
+    command(audits, "run", "mini", *store)
     (line,) = watched[0]["running"]
     assert this_place() in line
+    capsys.readouterr()
+    assert command(audits, "run", "mini", "--status", *store) == 0
     counts = f"{half['cells']} of {half['cells']} cells done, 0 running, 0 failed, 0 waiting"
-    assert counts in mini("--status").out
+    assert counts in capsys.readouterr().out
 
 
-def test_all_may_mean_one_folder_whatever_path_leads_there(tmp_path, audits, cli):
-    ask = ("run", "--all", "--no-shipped", "--status", "--json", "--store", tmp_path / "runs")
+def test_all_may_mean_one_folder_whatever_path_leads_there(tmp_path, audits, capsys):
+    store = ("--store", str(tmp_path / "runs"))
     (tmp_path / "link").symlink_to(audits)
     for folder in (audits, audits / ".." / audits.name, tmp_path / "link"):
-        assert [state["paper"] for state in cli(*ask, "--audits", folder).data] == ["mini"]
+        assert command(folder, "run", "--all", "--no-shipped", "--status", "--json", *store) == 0
+        assert [state["paper"] for state in json_of(capsys)] == ["mini"]
 
 
 @pytest.mark.process
-def test_the_command_hands_cells_to_workers_of_dask(tmp_path):
+def test_the_command_hands_cells_to_workers_of_dask(tmp_path, capsys):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
     audits = write_paper(tmp_path / "audits")
     store = tmp_path / "runs"
@@ -274,6 +300,7 @@ def test_the_command_hands_cells_to_workers_of_dask(tmp_path):
         (("--executor", "slurm"), "Run this where sbatch is."),
     ],
 )
-def test_a_mistake_is_one_line(mini, words, text, monkeypatch):
+def test_a_mistake_is_one_line(audits, capsys, words, text, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", os.devnull)
-    assert text in mini(*words, code=2).err
+    assert command(audits, "run", "mini", *words, "--store", str(tmp_path / "runs")) == 2
+    assert text in capsys.readouterr().err

@@ -13,9 +13,9 @@ from factories import make_scorecard
 from miniatures import ENVIRONMENT, write_paper
 from reproaudit.cell import Cell
 from reproaudit.cli.output import say
-from reproaudit.cli.progress import live_progress
+from reproaudit.cli.progress import WorkProgress
 from reproaudit.report.printable import clean, printable
-from reproaudit.run.events import CellNote
+from reproaudit.run.events import CellNote, WorkStarted
 from reproaudit.service.pages import write_report
 
 PAPER = "mini"
@@ -110,7 +110,8 @@ def test_text_is_printed_as_it_is(capsys):
     """A fault's place such as ``a.yaml:100:7`` is no picture, and brackets are no style."""
     text = "a.yaml:100:7: [bold]found[/bold] ':smile:' and :100:"
     say(text)
-    with live_progress() as on_event:
+    with WorkProgress() as on_event:
+        on_event(WorkStarted())
         on_event(CellNote(Cell("mini", "quick", "descent", {}, 0), text))
     printed = capsys.readouterr()
     assert printed.out == f"{text}\n"

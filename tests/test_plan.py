@@ -12,9 +12,11 @@ from miniatures import claim, write_paper
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
 from reproaudit.audit.seeds import digest, rule
+from reproaudit.cli import run_command
+from reproaudit.cli.output import printed_json
 from reproaudit.errors import UsageError
 from reproaudit.judge.decisions import fewest_yes
-from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan
+from reproaudit.service.plan import PLAN_LINES, PLAN_WIDTH, Plan, plan_audit
 from reproaudit.service.workspace import Workspace
 from reproaudit.stats.binomial import Decision, decide_count
 from reproaudit.store.records import Store
@@ -24,7 +26,7 @@ SHORT = Path(__file__).parent / "short" / "maxrl2026.yaml"
 
 def planned(folder: Path, tier: Any = None, **changes: Any) -> Plan:
     audits = write_paper(folder / "audits", **changes)
-    return Workspace(audits, folder / "runs").plan("mini", tier)
+    return plan_audit(Workspace(audits, folder / "runs"), "mini", tier)
 
 
 @pytest.mark.parametrize(("runs", "yes"), [(4, None), (5, 5), (10, 9), (15, 12), (50, 32)])
@@ -76,7 +78,7 @@ def test_time_and_headroom_are_those_of_the_last_records(tmp_path):
     workspace = Workspace(tmp_path / "audits", tmp_path / "runs")
     audit = workspace.audit("mini")
     stored(tmp_path, audit)
-    plan = workspace.plan("mini", "paper")
+    plan = plan_audit(workspace, "mini", "paper")
     cells = len(cells_of_tier(audit, "paper"))
     assert plan.measured == cells
     assert plan.core_hours == pytest.approx(2.0 * cells / 3600)
@@ -92,7 +94,7 @@ def test_time_and_headroom_are_those_of_the_last_records(tmp_path):
     changed = write_paper(
         tmp_path / "other", claims=[claim("mini", "supported", main=True, nulls=["low"])]
     )
-    other = Workspace(changed, tmp_path / "runs").plan("mini", "paper")
+    other = plan_audit(Workspace(changed, tmp_path / "runs"), "mini", "paper")
     assert other.rule != plan.rule
 
 
@@ -102,11 +104,11 @@ def test_without_records_a_shipped_scorecard_knows_what_a_run_took_on_average(
     monkeypatch.setattr("reproaudit.service.plan.shipped_reports", lambda: tmp_path)
     workspace = Workspace(store=tmp_path / "runs")
     records = workspace.scorecard("yang2025", "paper").records
-    plan = workspace.plan("yang2025", "paper")
+    plan = plan_audit(workspace, "yang2025", "paper")
     assert plan.measured == records.count
     seconds = records.seconds / records.count * plan.cells
     assert plan.core_hours == pytest.approx(seconds / 3600)
-    assert workspace.plan("yang2025", "quick").core_hours is None
+    assert plan_audit(workspace, "yang2025", "quick").core_hours is None
 
 
 def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path):
@@ -120,13 +122,15 @@ def test_a_plan_fits_a_logbook_however_many_claims_there_are(tmp_path):
     assert len(plan.lines) == PLAN_LINES
     assert max(map(len, plan.lines)) <= PLAN_WIDTH
     assert plan.lines[-1] == f"rule {plan.rule}"
-    assert len(plan.data["claims"]) == 40
+    assert len(plan.claims) == 40
 
 
-def test_the_command_prints_the_model_as_json_and_the_lines(cli):
-    plan = Workspace().plan(SHORT)
-    assert cli("plan", SHORT, "--json").data == json.loads(json.dumps(plan.data))
-    assert cli("plan", SHORT).out.splitlines() == plan.lines
+def test_the_command_prints_the_model_as_json_and_the_lines(capsys):
+    plan = plan_audit(Workspace(), SHORT)
+    assert run_command(["plan", str(SHORT), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(printed_json(plan))
+    assert run_command(["plan", str(SHORT)]) == 0
+    assert capsys.readouterr().out.splitlines() == plan.lines
     assert plan.tier == "paper"
     assert "no control that must fail: pass8 and learns" in plan.lines
     assert plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, runs as you decide"
@@ -137,7 +141,7 @@ def test_the_command_prints_the_model_as_json_and_the_lines(cli):
 def test_runs_from_elsewhere_are_planned_where_the_audit_says_how_many(tmp_path):
     file = tmp_path / "maxrl2026.yaml"
     file.write_text(f"{SHORT.read_text()}runs: {{paper: 5}}\n")
-    plan = Workspace().plan(file)
+    plan = plan_audit(Workspace(), file)
     assert (
         plan.lines[0] == "plan of maxrl2026 at the paper tier: 2 claims, 5 runs of each of 3 arms"
     )
@@ -159,6 +163,6 @@ def test_smoke_judges_nothing_and_so_plans_nothing(tmp_path):
 
 def test_no_number_of_a_plan_is_infinite():
     for slug in ("ahn2023", "yang2025"):
-        rooms = [one.headroom for one in Workspace().plan(slug, "paper").claims]
+        rooms = [one.headroom for one in plan_audit(Workspace(), slug, "paper").claims]
         assert any(rooms)
         assert all(math.isfinite(room.room) for room in rooms if room)

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from cells import cell
 from reproaudit.cell import Cell, canonical_settings
-from reproaudit.cli.cell_names import CellNames
-from reproaudit.cli.progress import LINE_SECONDS, LOOK_SECONDS, DueLines, Watch, duration
+from reproaudit.cli.progress import LINE_SECONDS, LOOK_SECONDS, CellNames, DueLines, Watch, duration
 from reproaudit.records import CellStatus, Environment, Measurements, Record
 from reproaudit.run import events
 

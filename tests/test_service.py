@@ -12,10 +12,19 @@ import reproaudit
 from measured import every_run
 from miniatures import write_paper
 from reproaudit.audit.model import VariableName
-from reproaudit.consent import ConsentError
-from reproaudit.run.events import CellFinished
-from reproaudit.service.events import WorkStarted
-from reproaudit.service.permission import Permission
+from reproaudit.cli import run_command
+from reproaudit.cli.output import printed_json
+from reproaudit.consent import ConsentError, Permission
+from reproaudit.report.files import json_data
+from reproaudit.run.events import CellFinished, WorkStarted
+from reproaudit.service.check import check_audits
+from reproaudit.service.judge import judge_folder
+from reproaudit.service.listing import summaries_of
+from reproaudit.service.plan import plan_audit
+from reproaudit.service.report import report_papers, scorecards_data
+from reproaudit.service.review_files import review_audit
+from reproaudit.service.run import How, Papers, run_papers
+from reproaudit.service.verify import prune_store, verify_store
 from reproaudit.service.workspace import Workspace
 from reproaudit.store.memory import most_memory
 
@@ -55,48 +64,54 @@ def test_a_line_that_writes_is_noticed(code):
     assert CONSOLE & {name for _, name in names_in(ast.parse(code))}
 
 
+def allowed(place: Workspace) -> Papers:
+    return place.allowed(["mini"], Permission(trust=True))
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory, measured_here: None) -> Workspace:
     folder = tmp_path_factory.mktemp("place")
     write_paper(folder / "audits")
     place = Workspace(folder / "audits", folder / "runs")
-    ran = place.run(["mini"], "smoke", how=place.how(jobs=1), permission=Permission(trust=True))
+    ran = run_papers(allowed(place), "smoke", How(place.records, jobs=1), pages=place.pages)
     assert ran.failed == 0
     return place
 
 
 SAME: dict[str, Callable[[Workspace], Any]] = {
-    "list": lambda place: place.list(),
-    "check mini": lambda place: place.check(["mini"]),
-    "plan mini": lambda place: place.plan("mini"),
-    "report mini": lambda place: place.report(place.select(["mini"])),
-    "verify mini": lambda place: place.verify(["mini"]),
-    "prune mini --dry-run": lambda place: place.prune(["mini"], dry_run=True),
-    "run mini --tier smoke": lambda place: place.run(
-        ["mini"], "smoke", permission=Permission(trust=True)
+    "list": lambda place: summaries_of(place.select(everything=True), place.store, place.pages),
+    "check mini": lambda place: check_audits(["mini"], place.catalog),
+    "plan mini": lambda place: plan_audit(place, "mini"),
+    "report mini": lambda place: scorecards_data(
+        report_papers(place, place.select(["mini"])).scorecards
+    ),
+    "verify mini": lambda place: verify_store(place.catalog, place.records, ["mini"]),
+    "prune mini --dry-run": lambda place: prune_store(place.records, ["mini"], dry_run=True),
+    "run mini --tier smoke": lambda place: scorecards_data(
+        run_papers(allowed(place), "smoke", How(place.records), pages=place.pages).scorecards
     ),
 }
-"""By command line, the method that stands for it."""
+"""By command line, the function that stands for it."""
 
 
 @pytest.mark.parametrize("words", SAME)
-def test_a_model_is_what_the_command_prints_as_json(words, place, capsys, cli):
+def test_a_model_is_what_the_command_prints_as_json(words, place, capsys):
     model = SAME[words](place)
     assert capsys.readouterr() == ("", "")
     audits = [] if words.startswith("prune") else ["--audits", str(place.audits)]
     where = [] if words.startswith("check") else ["--store", str(place.store)]
-    assert cli(*words.split(), "--json", *audits, *where).data == json.loads(json.dumps(model.data))
+    assert run_command([*words.split(), "--json", *audits, *where]) == 0
+    data = printed_json(getattr(model, "data", model))
+    assert json.loads(capsys.readouterr().out) == json.loads(data)
 
 
 def test_a_shell_follows_the_work_through_its_callbacks(place):
     events: list[object] = []
     cards: list[str] = []
-    ran = place.run(
-        ["mini"],
+    ran = run_papers(
+        allowed(place),
         "smoke",
-        how=place.how(jobs=1, fresh=True),
-        permission=Permission(trust=True),
-        writes=False,
+        How(place.records, jobs=1, fresh=True),
         on_event=events.append,
         on_card=lambda card: cards.append(card.paper.slug),
     )
@@ -104,7 +119,7 @@ def test_a_shell_follows_the_work_through_its_callbacks(place):
     assert [audit.paper.slug for audit in events[0].audits] == ["mini"]
     assert sum(isinstance(event, CellFinished) for event in events) == 7
     assert cards == [card.paper.slug for card in ran.scorecards] == ["mini"]
-    assert ran.written == ()
+    assert ran.written == []
     held = most_memory(place.store, "mini", "smoke")
     assert held is not None
     assert 10**7 < held < 10**12
@@ -114,7 +129,7 @@ def test_consent_is_asked_for_through_the_callback(place, monkeypatch, tmp_path)
     monkeypatch.setenv("REPROAUDIT_TRUST", "0")
     monkeypatch.setenv("REPROAUDIT_TRUST_FILE", str(tmp_path / "trust"))
     with pytest.raises(ConsentError, match=r"pass trust=True"):
-        place.check(["mini"], run=True)
+        check_audits(["mini"], place.catalog, run=True)
     named: list[str] = []
     questions: list[str] = []
 
@@ -123,7 +138,7 @@ def test_consent_is_asked_for_through_the_callback(place, monkeypatch, tmp_path)
         return True
 
     permission = Permission(ask=ask, on_code=named.append)
-    assert place.check(["mini"], run=True, permission=permission).errors == 0
+    assert check_audits(["mini"], place.catalog, True, permission).errors == 0
     assert len(questions) == len(named) == 1
     assert named[0].startswith("mini: the code of ")
 
@@ -138,16 +153,17 @@ def test_a_slug_is_no_path_and_a_path_no_slug(place):
         place.entry(Path("mini"))
 
 
-def test_measurements_are_judged_with_what_reviewers_say_by_every_door(place, tmp_path, cli):
+def test_measurements_are_judged_with_what_reviewers_say_by_every_door(place, tmp_path, capsys):
     audits = write_paper(tmp_path / "audits")
     own = Workspace(audits, tmp_path / "runs", place.pages)
-    own.review("mini", "R. Reviewer", ["Open Datasets=agree: It is there."])
+    review_audit(own, own.entry("mini"), "R. Reviewer", ["Open Datasets=agree: It is there."])
     measured = tmp_path / "measured"
     reproaudit.write_measurements(measured, audits / "mini.yaml", every_run())
-    judged = own.judge("mini", measured)
+    judged = judge_folder(own.entry("mini"), measured)
     decisions = judged.scorecard.reviews.variables[VariableName.OPEN_DATASETS]
     assert [decision.reviewer for decision in decisions] == ["R. Reviewer"]
     by_api = reproaudit.judge_measurements(audits / "mini.yaml", measured)
     assert by_api == reproaudit.PaperScorecard.of(judged.scorecard)
     command = ["judge", "mini", "--measurements", str(measured), "--audits", str(audits), "--json"]
-    assert cli(*command).data == judged.data
+    assert run_command(command) == 0
+    assert json.loads(capsys.readouterr().out) == json_data(judged.scorecard)

@@ -9,11 +9,10 @@ import pytest
 from cells import InProcess, cell, locate, namesake, numbers, records
 from reproaudit.run.cells import Anew, plan_jobs, run_cells
 from reproaudit.run.events import CellFinished, CellNote, Event, Summary
-from reproaudit.run.executors import blocks, slurm
-from reproaudit.run.executors.blocks import CellBlock, Noted, blocks_of
+from reproaudit.run.executors import slurm
 from reproaudit.run.executors.engines import BlockSize, Engine
 from reproaudit.run.executors.local import NO_LIMITS
-from reproaudit.run.executors.slurm import SlurmBlocks
+from reproaudit.run.executors.slurm import CellBlock, Noted, SlurmBlocks, blocks_of
 from reproaudit.store.records import Store
 
 pytest.importorskip("submitit", reason="the extra 'slurm' is not installed")
@@ -51,7 +50,7 @@ def test_a_block_that_is_cut_off_goes_on_with_what_has_no_record(tmp_path, monke
     jobs = tuple(plan_jobs([cell(seed=seed) for seed in range(3)], locate, store, "cpu"))
     block = CellBlock(store.root, jobs, 1, NO_LIMITS, None, tmp_path / "notes")
     noted = Noted(block)
-    monkeypatch.setattr(blocks, "LocalProcesses", lambda *_: InProcess())
+    monkeypatch.setattr(slurm, "LocalProcesses", lambda *_: InProcess())
     note = CellBlock._note
 
     def cut(self: CellBlock, event: Event) -> None:
@@ -121,7 +120,7 @@ def test_blocks_have_so_many_cells_and_an_array_has_no_more_than_slurm_takes(tmp
     wanted = [cell(seed=seed) for seed in range(10)]
     store = Store(tmp_path)
     assert sizes(store, BlockSize(cells=4), *wanted) == [4, 4, 2]
-    monkeypatch.setattr(blocks, "MOST_BLOCKS", 3)
+    monkeypatch.setattr(slurm, "MOST_BLOCKS", 3)
     assert sizes(store, BlockSize(cells=1), *wanted) == [4, 4, 2]
 
 

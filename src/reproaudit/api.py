@@ -17,7 +17,7 @@ from reproaudit.audit.faults import Fault
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.cell import SettingValue
-from reproaudit.consent import ConsentError, ask_terminal
+from reproaudit.consent import ConsentError, Permission, ask_terminal
 from reproaudit.errors import (
     AuditError,
     CardError,
@@ -34,8 +34,8 @@ from reproaudit.intake.memory import BySeed, MeasuredRuns, manifest_head, read_r
 from reproaudit.intake.writing import write_submission
 from reproaudit.records import Measurements, Origin, Series
 from reproaudit.scorecard.files import read_scorecard
+from reproaudit.service.judge import judge_folder, judge_submission
 from reproaudit.service.notebook import DEFAULT_FAIL_ON, PaperScorecard
-from reproaudit.service.permission import Permission
 from reproaudit.service.workspace import Workspace
 
 __all__ = [
@@ -67,8 +67,7 @@ __all__ = [
     "write_measurements",
 ]
 
-PaperRef = Audit | Path | str
-"""An audit, the path of its YAML file, or a slug."""
+PaperRef = Audit | Path | str  # an audit, the path of its YAML file, or a slug
 
 Runs = Sequence[MeasuredRuns] | Mapping[str, BySeed]
 """Runs; or experiment -> seed -> measurement -> numbers, where there are no other arms."""
@@ -173,11 +172,12 @@ def judge_measurements(
                 f"{measurements}: origin, tier, settings, proxy and one_unit of a folder stand in "
                 "its manifest. Leave them out here."
             )
-        judged = workspace.judge(_named(paper), Path(measurements), claims)
-        return PaperScorecard.of(judged.scorecard)
+        known = paper if isinstance(paper, Audit) else workspace.entry(_named(paper))
+        return PaperScorecard.of(judge_folder(known, Path(measurements), claims).scorecard)
     head = manifest_head(origin, known_tier(tier), settings or {}, proxy, one_unit=one_unit)
     submission = read_runs(workspace.audit(_named(paper)), _as_runs(measurements), head)
-    return PaperScorecard.of(workspace.judge(_named(paper), submission, claims).scorecard)
+    entry = None if isinstance(paper, Audit) else workspace.entry(_named(paper))
+    return PaperScorecard.of(judge_submission(submission, claims, entry=entry).scorecard)
 
 
 def write_measurements(
@@ -303,15 +303,10 @@ def run_paper(
             "in a clone of reproaudit, with: pip install '.[run]'"
         )
     from reproaudit.cli.progress import WorkProgress
+    from reproaudit.service.run import How, run_papers
 
     with WorkProgress() as progress:
-        ran = workspace.run(
-            [entry],
-            chosen,
-            claims=claims or (),
-            how=workspace.how(device=device, jobs=jobs, fresh=fresh),
-            writes=False,
-            permission=Permission(trust, ask or ask_terminal, remedy),
-            on_event=progress,
-        )
+        how = How(workspace.records, device=device, jobs=jobs, fresh=fresh)
+        allowed = workspace.allowed([entry], Permission(trust, ask or ask_terminal, remedy))
+        ran = run_papers(allowed, chosen, how, claims=claims or (), on_event=progress)
     return PaperScorecard.of(*ran.scorecards)

@@ -1,6 +1,6 @@
 """Consent to run code that does not come with reproaudit: a paper's module in a user's folder.
 
-Such code can do whatever the user can; what runs it calls `require_consent` first. Consent belongs
+Such code can do whatever the user can; what runs it asks a `Permission` first. Consent belongs
 to a hash over every Python file of the module's folder (`reproaudit.audit.sources`), since the
 module may import any of them, and of commands (``<slug>.run.yaml``) to the run file's, which holds
 the pin of the source. The trust file lists a hash a line: ``reproaudit/trust`` in the user's
@@ -20,10 +20,9 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from reproaudit.audit.catalog import Module
+from reproaudit.audit.catalog import Entry, Module
 from reproaudit.audit.sources import sources_in, sources_of
 from reproaudit.errors import StoreError, UsageError
-from reproaudit.repositories.run_file import described
 
 TRUST_FILE_VARIABLE = "REPROAUDIT_TRUST_FILE"
 
@@ -47,11 +46,9 @@ class ForeignCode:
 
 
 def foreign_code(module: Module) -> ForeignCode | None:
-    """Returns the foreign code that importing a paper's module would run; None for a shipped one.
+    """Return the foreign code that importing a paper's module would run; None for a shipped one.
 
-    Raises:
-        UsageError: if the folder holds a Python file that cannot be read.
-        SpecError: if the module is a link that leads out of its folder.
+    A UsageError if a file of its folder cannot be read; a SpecError if the module links out of it.
     """
     if module.importable:
         return None
@@ -59,8 +56,14 @@ def foreign_code(module: Module) -> ForeignCode | None:
         return _with_folder(module.file, sources_of(module), module.folder)
     with _readable():
         digest = hashlib.sha256(module.file.read_bytes()).hexdigest()
-    commands = described(module.file)
-    return ForeignCode(module.file, digest, f"{module.file} with its commands ({commands})")
+    name = f"{module.file} with its commands ({_commands(module)})"
+    return ForeignCode(module.file, digest, name)
+
+
+def _commands(module: Module) -> str:
+    from reproaudit.repositories.run_file import described  # slow, and seldom needed
+
+    return described(module.file)
 
 
 def _with_folder(file: Path, files: Sequence[Path], folder: Path) -> ForeignCode:
@@ -83,42 +86,50 @@ def _readable() -> Iterator[None]:
         raise UsageError(f"{error.filename}: cannot be read ({error.strerror}).") from error
 
 
-def require_consent(
-    modules: Iterable[Module],
-    *,
-    trust: bool = False,
-    ask: Callable[[str], bool] | None = None,
-    remedy: str = "pass --trust",
-) -> None:
-    """Returns if every module is shipped, trusted or allowed now; otherwise raises.
+@dataclass(frozen=True)
+class Permission:
+    """How the user allows code that does not come with reproaudit.
 
-    Args:
-        trust: whether all of them are allowed, this once.
-        ask: puts a question to the user; by default the terminal, if there is one to ask at. A yes
-            is kept in the trust file.
-        remedy: the way to allow them that the message names.
-
-    Raises:
-        ConsentError: naming what was not allowed, its hash, and how to allow it.
-        StoreError: if the trust file cannot be read or written.
+    Attributes:
+        ask: puts a question to the user; nobody is there by default. A yes is remembered.
+        remedy: the way to allow it that a refusal names.
+        on_code: takes a sentence on each piece of such code before anybody is asked.
     """
-    if trust or _trusts_all():
-        return
-    for code in filter(None, map(foreign_code, modules)):
-        if _is_trusted(code):
-            continue
-        if not (ask or ask_terminal)(f"Run {code.about}, which does not come with reproaudit?"):
-            raise _refusal(code, remedy)
-        _remember(code)
+
+    trust: bool = False
+    ask: Callable[[str], bool] = lambda _question: False
+    remedy: str = "pass trust=True"
+    on_code: Callable[[str], object] = lambda _sentence: None
+
+    def require(self, entries: Iterable[Entry]) -> None:
+        """Return if the code of all papers is shipped, trusted or allowed now.
+
+        A ConsentError names what is not, its hash, and how to allow it.
+        """
+        modules = {entry.slug: entry.module for entry in entries}
+        for slug, module in modules.items():
+            if module.is_run_file:
+                self.on_code(f"{slug}: what {module.file} says ({_commands(module)}) will run")
+            elif not module.importable:
+                self.on_code(f"{slug}: the code of {module.file.resolve()} will run")
+        if self.trust or _trusts_all():
+            return
+        for code in filter(None, map(foreign_code, modules.values())):
+            if _is_trusted(code):
+                continue
+            if not self.ask(f"Run {code.about}, which does not come with reproaudit?"):
+                raise _refusal(code, self.remedy)
+            _remember(code)
+
+
+NOT_GIVEN = Permission()
 
 
 def require_consent_to(file: Path, folder: Path, *, trust: bool, remedy: str) -> None:
     """Return if a file in or near a folder of audits may be run or obeyed; nobody is asked.
 
     The hash of the folder allows its own Python files; what is no such file, `trust` alone allows.
-
-    Raises:
-        ConsentError, StoreError: as of `require_consent`.
+    Errors are those of `Permission.require`.
     """
     if trust or _trusts_all():
         return

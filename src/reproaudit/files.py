@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 
-LOCK_NAME = ".reproaudit.lock"
-"""The file in a folder whose lock keeps others from writing what the folder holds."""
-
-PATIENCE_SECONDS = 5.0
-"""The seconds for which a lock is waited for without a word."""
-
-_POLL_SECONDS = 0.01
-"""The seconds between two attempts to take a lock."""
+LOCK_NAME = ".reproaudit.lock"  # who holds it writes in its folder
+PATIENCE_SECONDS = 5.0  # for which a lock is waited for without a word
+_POLL_SECONDS = 0.01  # between two attempts to take a lock
 
 _log = logging.getLogger(__name__)
 
@@ -47,14 +42,10 @@ class UnfitFileError(OSError):
 
 
 def open_regular(path: Path, most: int, *, follow: bool = True) -> IO[bytes]:
-    """A regular file, open for reading; it is never waited for, as a named pipe would be.
-
-    Args:
-        most: the bytes that it may have.
-        follow: whether it may be a link to one.
+    """Open a regular file of at most so many bytes for reading; a pipe is never waited for.
 
     Raises:
-        UnfitFileError: if it is no regular file, or larger.
+        UnfitFileError: if it is no regular file, a link that is not to be followed, or larger.
         OSError: if it cannot be read.
     """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
@@ -135,11 +126,7 @@ def write_whole(path: Path, content: bytes | str, *, durable: bool = False) -> P
 
     Its folder is made if it is missing. Until it is whole it has a name that no other writer has,
     on whatever machine or in whatever container. What is ``durable`` survives a power cut, too,
-    which takes some milliseconds.
-
-    Raises:
-        StoreError: if the place cannot be written to.
-        TechnicalError: if the disk is full or failing.
+    which takes some milliseconds. Errors are those of `explained`.
     """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
@@ -178,13 +165,7 @@ def locked(file: Path) -> Iterator[None]:
     """Keeps other programs, and other threads of this one, out while they ask for the same lock.
 
     The file stays where it is, empty: one that is removed could be held twice. Who waits longer
-    than `PATIENCE_SECONDS` is told for what, once.
-
-    Args:
-        file: the lock's file; it and its folder are made if they are missing.
-
-    Raises:
-        StoreError, TechnicalError: if it cannot be made, or its file system knows no locks.
+    than `PATIENCE_SECONDS` is told for what, once. Errors are those of `explained`.
     """
     lock = file_lock(file)
     with explained("lock", file):
@@ -256,12 +237,11 @@ def new_folder(folder: Path, remedy: str, replaces: str | None = None) -> Iterat
     """Gives a folder to write to, which becomes the wanted one if nothing is raised.
 
     Args:
-        folder: the wanted folder; nothing may be there but an empty folder.
         remedy: what to do if something is there, for the message.
         replaces: a folder that holds a file of this name is replaced; None replaces none.
 
     Raises:
-        UsageError: if the wanted folder is there already and is not replaced.
+        UsageError: if something is there that is neither an empty folder nor replaced.
         StoreError: if it cannot be written.
     """
     is_folder = folder.is_dir() and not folder.is_symlink()

@@ -42,20 +42,12 @@ PREFIX = "reproaudit_"
 _BY_USER = "by the user"
 """What workers of pytest-xdist get as ``--reproaudit-trust``, since they see no command line."""
 
-_AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")
-"""The name of an audit's file; ``<slug>.run.yaml`` beside it is none."""
+_AUDIT_NAME = re.compile(r"[a-z][a-z0-9_]*\.ya?ml")  # ``<slug>.run.yaml`` beside it is none
 
 
 @dataclass
 class ClaimTests:
-    """The options and results of the plugin during one start of pytest.
-
-    Attributes:
-        measurements: folders of measurements; records are judged if there are none.
-        tier: the tier of the records; None for the highest that has records.
-        run: whether what is missing is run first.
-        summary: the file to which the table of claims is added, if any.
-    """
+    """The options of the plugin during one start of pytest, and the scorecards that they gave."""
 
     paths: tuple[Path, ...]
     measurements: tuple[Path, ...]
@@ -104,20 +96,21 @@ class ClaimTests:
                 ask=lambda _question: False,  # pytest has taken the terminal
                 remedy="pass --reproaudit-trust",
             )
-        from reproaudit.service.workspace import Workspace
+        from reproaudit.audit.model import TIERS
+        from reproaudit.store.choosing import has_records
+        from reproaudit.store.records import Store
 
-        tier = Workspace(store=self.store).measured_tier(file.stem, self.tier)
+        store = Store(self.store)
+        tiers = [self.tier] if self.tier else reversed(TIERS)
+        tier = next((tier for tier in tiers if has_records(store, file.stem, tier)), None)
         return None if tier is None else api.open_scorecard(file, tier=tier, store=self.store)
 
-    def folder_around(self, place: Path) -> Path | None:
-        """The folder of audits that a file or folder lies in, or is; None if in none."""
-        return _folder_around(place, _folders_of(self.paths))
-
-    def folder_around_or_below(self, place: Path, root: Path) -> Path | None:
-        """The same; or the one to which a folder outside of pytest's own root leads."""
-        below = () if place.is_relative_to(root) else _folders_of(self.paths)
+    def folder_around(self, place: Path, root: Path | None = None) -> Path | None:
+        """The folder of audits that a place lies in or, outside a root, leads to; None if none."""
+        folders = _folders_of(self.paths)
+        below = () if root is None or place.is_relative_to(root) else folders
         ways = (folder for folder in below if folder.is_relative_to(place))
-        return self.folder_around(place) or next(ways, None)
+        return _folder_around(place, folders) or next(ways, None)
 
     @cached_property
     def _measured(self) -> dict[str, Path]:
@@ -192,10 +185,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def _is_trusted(config: pytest.Config, options: Namespace) -> bool:
-    """Whether the user allows code, on the command line or in the environment.
-
-    No configuration and no file of arguments does, since it may be a stranger's.
-    """
+    """Whether the user allows code on the command line or in the environment; no file may do so."""
     if options.reproaudit_trust == _BY_USER:
         return True
     words = [*config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()]
@@ -310,10 +300,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _collect_also(config: pytest.Config, given: list[Path], paths: list[Path]) -> None:
-    """Adds the audits to what pytest collects, unless its own arguments choose among them.
-
-    What the configuration names is collected where pytest is given no arguments.
-    """
+    """Adds the audits to what pytest collects, unless its own arguments choose among them."""
     chosen = config.args_source is pytest.Config.ArgsSource.ARGS
     if config.getoption("reproaudit_only") and not hasattr(config, "workerinput"):
         if chosen:
@@ -355,7 +342,7 @@ def pytest_collect_file(
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collects a folder of audits, one below, or one on the way, without running its code."""
     state = parent.config.stash.get(STATE, None)
-    folder = state.folder_around_or_below(path, parent.config.rootpath) if state else None
+    folder = state.folder_around(path, parent.config.rootpath) if state else None
     if state is None or folder is None:
         return None
     conftest = path / "conftest.py"
@@ -534,7 +521,9 @@ class _Summary:
         shown = ("outcome", "certainty", "runs", "effect")
         *cells, effect = (str(properties.get(PREFIX + name, "")) for name in shown)
         outcome = "error" if report.failed and report.when != "call" else report.outcome
-        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, effect or _first_line(report))
+        whole = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        first = next(iter(str(whole).splitlines()), "")
+        self._rows[report.nodeid] = (report.nodeid, outcome, *cells, effect or first)
 
     def pytest_sessionfinish(self) -> None:
         from reproaudit.service.notebook import claims_table
@@ -546,8 +535,3 @@ class _Summary:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as file:
             file.write(f"{text}\n")
-
-
-def _first_line(report: pytest.TestReport) -> str:
-    whole = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
-    return next(iter(str(whole).splitlines()), "")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from factories import make_scorecard
 from reproaudit.audit import REVIEW_FILE, catalog
+from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.audit.loading import load_audit, load_reviews, read_as
 from reproaudit.audit.model import Audit, VariableName
@@ -31,6 +32,7 @@ from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.service import edits
 from reproaudit.service.review_files import review_audit, save, written
+from reproaudit.service.workspace import Workspace
 
 DAY = date(2026, 11, 26)
 TOY = Path(__file__).parents[1] / "audits" / "toy.yaml"
@@ -53,6 +55,11 @@ def orders(audit: Audit, *given_orders: str, reviewer: str = "R2") -> Reviews:
     for order in given_orders:
         reviews = edits.carry_out(reviews, audit, order, reviewer, DAY)
     return reviews
+
+
+def reviewed(audit_file: Path, reviewer: str, *given_orders: str) -> bool:
+    """Carries orders out by the command; whether the file changed."""
+    return review_audit(Workspace(), entry_of(audit_file), reviewer, given_orders).changed
 
 
 def test_orders_decide_dispute_answer_and_withdraw(audit):
@@ -158,7 +165,7 @@ def test_no_save_is_lost_between_desks_and_commands(tmp_path):
     def by_the_command(reviewer: str) -> None:
         for name in VariableName:
             orders = [f"{name}=agree: so"]
-            if review_audit(tmp_path / "wang2024.yaml", file, reviewer, orders, False):
+            if reviewed(tmp_path / "wang2024.yaml", reviewer, *orders):
                 told.add((reviewer, name.value))
 
     works = {"R2": at_the_desk, "R3": by_the_command, "R4": at_the_desk, "R5": by_the_command}
@@ -175,51 +182,55 @@ def test_a_link_to_the_review_file_stays_a_link(tmp_path):
     (tmp_path / "shared").mkdir()
     target, link = tmp_path / "shared" / "file.yaml", tmp_path / "toy.review.yaml"
     link.symlink_to(Path("shared", "file.yaml"))
-    review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: first"], False)
-    assert review_audit(tmp_path / TOY.name, link, "R2", ["Pseudocode=agree: so"], False)
+    reviewed(tmp_path / TOY.name, "R2", "Pseudocode=agree: first")
+    assert reviewed(tmp_path / TOY.name, "R2", "Pseudocode=agree: so")
     assert link.is_symlink()
     assert "reason: so" in target.read_text(encoding="utf-8")
     assert {path.name for path in target.parent.iterdir()} == {"file.yaml", LOCK_NAME}
 
 
-def test_the_command_writes_the_review_file_alone(tmp_path, cli, monkeypatch):
+def test_the_command_writes_the_review_file_alone(tmp_path, capsys, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     audit_before = (tmp_path / "wang2024.yaml").read_bytes()
     every = [word for name in VariableName for word in ("--set", f"{name}=agree: seen")]
     command = ["review", "wang2024", *every, "--audits", str(tmp_path)]
-    assert "saved" in cli(*command, "--reviewer", "R2", "--sign-off").out
+    assert run_command([*command, "--reviewer", "R2", "--sign-off"]) == 0
+    assert "saved" in capsys.readouterr().out
     assert [one.reviewer for one in load_reviews(file).sign_offs] == ["R2"]
     assert (tmp_path / "wang2024.yaml").read_bytes() == audit_before
-    assert "--reviewer NAME" in cli(*command, "--reviewer", " ", code=2).err
+    assert run_command([*command, "--reviewer", " "]) == 2
+    assert "--reviewer NAME" in capsys.readouterr().err
     mine = [*command[:2], *command[-2:], "--reviewer", "R2"]
     assert run_command([*mine, "--set", "Pseudocode=withdraw"]) == 0
     assert not load_reviews(file).sign_offs, "it falls with what it signs"
-    assert "Open: Pseudocode" in cli(*mine, "--sign-off", code=2).err
+    assert run_command([*mine, "--sign-off"]) == 2
+    assert "Open: Pseudocode" in capsys.readouterr().err
 
 
 def note_command(folder: Path, *more: str, reviewer: str = "R2") -> list[str]:
     return ["review", "wang2024", "--reviewer", reviewer, "--audits", str(folder), *more]
 
 
-def test_a_note_is_kept_with_the_answers_that_it_is_for(tmp_path, cli, monkeypatch):
+def test_a_note_is_kept_with_the_answers_that_it_is_for(tmp_path, capsys, monkeypatch):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     text = tmp_path / "note.txt"
     text.write_text("The main claim\nholds.\n", encoding="utf-8")
     audits = ["--audits", str(tmp_path)]
-    printed = cli(*note_command(tmp_path, "--note", text))
-    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in printed.out
+    assert run_command(note_command(tmp_path, "--note", str(text))) == 0
+    assert f"to show it: reproaudit report wang2024 --audits {tmp_path}" in capsys.readouterr().out
     note = load_reviews(file).note
     assert note is not None
     assert (note.reviewer, note.text) == ("R2", "The main claim holds.")
-    card = Scorecard.model_validate_json(cli("report", "wang2024", *audits, "--json").out)
+    assert run_command(["report", "wang2024", *audits, "--json"]) == 0
+    card = Scorecard.model_validate_json(capsys.readouterr().out)
     assert (card.reviews.note, card.note_is_stale) == (note, False)
     other = card.claims[0].model_copy(update={"outcome": Outcome.UNDECIDED})
     changed = card.model_copy(update={"claims": (other, *card.claims[1:])})
     assert changed.note_is_stale
-    printed = cli(*note_command(tmp_path, "--note", text, reviewer="R3"), code=2)
-    assert "R2 wrote the note" in printed.err
+    assert run_command(note_command(tmp_path, "--note", str(text), reviewer="R3")) == 2
+    assert "R2 wrote the note" in capsys.readouterr().err
     assert run_command(note_command(tmp_path, "--set", "note=withdraw")) == 0
     assert load_reviews(file).note is None
 
@@ -235,23 +246,25 @@ def test_a_note_is_kept_with_the_answers_that_it_is_for(tmp_path, cli, monkeypat
         (None, "No such file"),
     ],
 )
-def test_a_note_that_cannot_be_kept_is_one_line(tmp_path, cli, monkeypatch, content, says):
+def test_a_note_that_cannot_be_kept_is_one_line(tmp_path, capsys, monkeypatch, content, says):
     file = copied(tmp_path)
     monkeypatch.chdir(tmp_path)
     before = file.read_bytes()
     if content is not None:
         (tmp_path / "note.txt").write_bytes(content)
-    (line,) = cli(*note_command(tmp_path, "--note", "note.txt"), code=2).err.splitlines()
+    assert run_command(note_command(tmp_path, "--note", "note.txt")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert says in line
     assert file.read_bytes() == before
 
 
-def test_a_note_needs_answers(tmp_path, cli, monkeypatch):
+def test_a_note_needs_answers(tmp_path, capsys, monkeypatch):
     shutil.copy(TOY, tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "note.txt").write_text("Good.", encoding="utf-8")
     command = ["review", "toy", "--reviewer", "R2", "--audits", ".", "--note", "note.txt"]
-    assert "Make them with: reproaudit run toy" in cli(*command, code=2).err
+    assert run_command(command) == 2
+    assert "Make them with: reproaudit run toy" in capsys.readouterr().err
 
 
 def test_a_note_at_the_desk(tmp_path):
@@ -314,17 +327,18 @@ def test_the_desk_says_what_a_claim_asks_and_what_its_arms_are(desk):
     assert "put in place of training" in arm
 
 
-def test_the_missing_extra_is_named_in_one_line(tmp_path, cli, monkeypatch):
+def test_the_missing_extra_is_named_in_one_line(tmp_path, capsys, monkeypatch):
     copied(tmp_path)
     monkeypatch.setitem(sys.modules, "reproaudit.desk.server", None)
-    printed = cli(*note_command(tmp_path), code=2)
+    assert run_command(note_command(tmp_path)) == 2
+    printed = capsys.readouterr()
     (line,) = printed.err.splitlines()
     assert "needs the extra 'review'" in line
     assert "pip install '.[review]'" in line
     assert printed.out == ""
 
 
-def test_a_report_finds_the_reviews_where_they_were_written(tmp_path, cli, monkeypatch):
+def test_a_report_finds_the_reviews_where_they_were_written(tmp_path, capsys, monkeypatch):
     """In a checkout's folder 'audits', of audits that came with an installation elsewhere."""
     (tmp_path / "audits").mkdir()
     (tmp_path / "deeper").mkdir()
@@ -332,15 +346,17 @@ def test_a_report_finds_the_reviews_where_they_were_written(tmp_path, cli, monke
     monkeypatch.chdir(tmp_path / "deeper")
     item = "claim wang2024.convergence"
     command = ["review", "wang2024", "--reviewer", "R2", "--set", f"{item}=dispute: too loose"]
-    (line,) = [o for o in cli(*command).out.splitlines() if o.startswith("to show it: ")]
+    assert run_command(command) == 0
+    (line,) = [o for o in capsys.readouterr().out.splitlines() if o.startswith("to show it: ")]
     assert "too loose" in file.read_text(encoding="utf-8")
     show = shlex.split(line.removeprefix("to show it: "))
-    card = Scorecard.model_validate_json(cli(*show[1:], "--json").out)
+    assert run_command([*show[1:], "--json"]) == 0
+    card = Scorecard.model_validate_json(capsys.readouterr().out)
     assert [dispute.reason for dispute in card.reviews.disputes] == ["too loose"]
     assert card.shipped
 
 
-def test_an_installed_audit_is_copied_to_be_reviewed(tmp_path, capsys, cli, monkeypatch):
+def test_an_installed_audit_is_copied_to_be_reviewed(tmp_path, capsys, monkeypatch):
     installed, here = tmp_path / "package" / "audits", tmp_path / "here"
     installed.mkdir(parents=True)
     here.mkdir()
@@ -355,7 +371,8 @@ def test_an_installed_audit_is_copied_to_be_reviewed(tmp_path, capsys, cli, monk
     assert copies[0].read_bytes() == (installed / "wang2024.yaml").read_bytes()
     decisions = load_reviews(copies[1]).variables[VariableName.PSEUDOCODE]
     assert [one.reviewer for one in decisions] == ["reproaudit", "R2"]
-    assert "copied" not in cli(*command[:-1], "Pseudocode=withdraw").out
+    assert run_command([*command[:-1], "Pseudocode=withdraw"]) == 0
+    assert "copied" not in capsys.readouterr().out
     assert (installed / "wang2024.review.yaml").read_bytes() == before
 
 
@@ -375,8 +392,7 @@ def test_others_decisions_are_hidden_until_the_reviewers_own(desk):
 
 def elsewhere(desk: RunningDesk, reviewer: str, *orders: str) -> None:
     """Carries orders out by the command, as somebody would meanwhile."""
-    audit_file = desk.file.with_name("wang2024.yaml")
-    review_audit(audit_file, desk.file, reviewer, orders, False)
+    reviewed(desk.file.with_name("wang2024.yaml"), reviewer, *orders)
 
 
 def changed(desk: RunningDesk, old: str, new: str) -> None:

@@ -91,7 +91,9 @@ def run_import(folder: Path, logs: Iterable[Path], mapping: str | None = None, *
     if mapping is not None:
         file = folder / "mapping.yaml"
         file.write_text(mapping)
-    data = import_folder(AUDIT, list(logs), out, file, **more).data
+    imported = import_folder(AUDIT, list(logs), out, file, **more)
+    names = ("ignored_runs", "skipped", "settings", "lines")
+    data = {name: getattr(imported, name) for name in names}
     out.with_suffix(".json").write_text(json.dumps(data))
     return out
 

@@ -43,7 +43,9 @@ def test_an_opening_has_the_counts_and_what_it_was_made_of(
     opening = read_opening(file)
     assert opening is not None
     assert (opening.slug, opening.tier) == ("mini", "paper")
-    assert opening.outcomes == {one.value: n for one, n in card.head.counts.paper.items()}
+    assert opening.head["counts"]["paper"] == {
+        one.value: n for one, n in card.head.counts.paper.items()
+    }
     assert opening.head["title"] == "The paper mini"
     assert card.inputs is not None
     assert opening.inputs == card.inputs.model_dump(exclude_unset=True)

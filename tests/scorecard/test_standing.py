@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.seeds import whole_rule
+from reproaudit.cli.output import printed_json
 from reproaudit.formats.scorecard import RuleStanding
 from reproaudit.report.files import PAGES
 from reproaudit.report.printable import clean
 from reproaudit.report.terminal import judged_lines
 from reproaudit.scorecard.standing import standing_of
+from reproaudit.service.judge import import_folder, judge_folder, judge_logs
+from reproaudit.service.plan import plan_audit
 from reproaudit.service.workspace import Workspace
 
 SHORT = Path(__file__).parent.parent / "short" / "maxrl2026.yaml"
@@ -164,8 +168,8 @@ def test_the_digest_that_results_or_a_plan_beside_them_name_is_held_against_toda
     rule = whole_rule(load_audit(place.audit), "paper")
     named = rule[:16] if where == "short" else rule
     if where == "plan":
-        plan = Workspace().plan(place.audit)
-        (place.folder / "PLAN.json").write_text(json.dumps(plan.data), encoding="utf-8")
+        plan = plan_audit(Workspace(), place.audit)
+        (place.folder / "PLAN.json").write_text(printed_json(plan), encoding="utf-8")
     else:
         place.write({"per_seed": ROWS, "rule": named})
     name = "PLAN.json" if where == "plan" else "results.json"
@@ -198,7 +202,7 @@ def test_judge_says_it_in_every_rendering(
     committed: Checkout, given: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(committed.folder)
-    card = Workspace().judge_logs(Path("maxrl2026.yaml"), [Path(given)]).scorecard
+    card = judge_logs(entry_of(Path("maxrl2026.yaml")), [Path(given)]).scorecard
     assert card.rule is not None
     assert card.rule.stood is True
     said = card.rule.text
@@ -208,16 +212,14 @@ def test_judge_says_it_in_every_rendering(
 
 
 def test_a_claim_that_was_chosen_moves_no_rule(committed: Checkout) -> None:
-    judged = Workspace().judge_logs(
-        committed.audit, [committed.results], claims=["maxrl2026.pass8"]
-    )
+    judged = judge_logs(entry_of(committed.audit), [committed.results], claims=["maxrl2026.pass8"])
     assert judged.scorecard.rule == committed.standing()
 
 
 def test_folders_of_measurements_are_looked_at_as_well(committed: Checkout) -> None:
     folder = committed.folder / "measured"
-    Workspace().import_(committed.audit, [committed.results], folder)
+    import_folder(load_audit(committed.audit), [committed.results], folder)
     committed.commit("measured")
-    card = Workspace().judge(committed.audit, folder).scorecard
+    card = judge_folder(entry_of(committed.audit), folder).scorecard
     assert card.rule is not None
     assert card.rule.stood is True

@@ -18,10 +18,9 @@ from reproaudit.files import read_regular
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reproaudit.service.workspace import Workspace
+    from reproaudit.audit.catalog import Catalog
 
-LARGEST_NOTE = 2**14
-"""Bytes of a note's file; 100 words have a twentieth of it."""
+LARGEST_NOTE = 2**14  # bytes; 100 words have a twentieth of it
 
 
 @app.command()
@@ -56,13 +55,14 @@ def check(
     With --upgrade, an audit of schema 2 that has no error is written in the short form, schema 3.
     The old file stays: move the new one over it. Comments are left out, and nothing else.
     """
+    from reproaudit.audit.catalog import Catalog
+    from reproaudit.service.check import check_audits
+
     if upgrade:
-        return _upgrade(audits_named or (), open_workspace(audits), as_json)
+        return _upgrade(audits_named or (), Catalog(audits), as_json)
     if as_sarif and as_json:
         raise UsageError("--sarif and --json exclude each other. Leave one of them out.")
-    checked = open_workspace(audits).check(
-        audits_named or (), run=run, permission=permission(trust)
-    )
+    checked = check_audits(audits_named or (), Catalog(audits), run, permission(trust))
     if as_sarif:
         from reproaudit.report.sarif import sarif_log
 
@@ -78,10 +78,11 @@ def check(
     return SpecError.exit_code if checked.errors else 0
 
 
-def _upgrade(named: Sequence[str], place: Workspace, as_json: bool) -> int:
-    upgrades = place.upgrade(named)
-    lines = [*map(str, upgrades.faults), *(line for one in upgrades.written for line in one.lines)]
-    present(upgrades.data, lines, as_json)
+def _upgrade(named: Sequence[str], catalog: Catalog, as_json: bool) -> int:
+    from reproaudit.service.check import upgrade_audits
+
+    upgrades = upgrade_audits(named, catalog)
+    present(upgrades.data, upgrades.lines, as_json)
     return SpecError.exit_code if upgrades.faults else 0
 
 
@@ -111,13 +112,10 @@ def new(
     What is left open is marked TODO. With --claims or --from the audit judges results that were
     made elsewhere; without, an experiment is drafted as well, SLUG.py.
     """
-    drafted = open_workspace(out).new(
-        slug,
-        card=card,
-        checklist=checklist,
-        claims=claims,
-        results=results or (),
-        force=force,
+    from reproaudit.service.new import draft
+
+    drafted = draft(
+        slug, out, card, checklist, claims_file=claims, results=results or (), force=force
     )
     if not as_json:
         for remark in drafted.remarks:
@@ -128,7 +126,7 @@ def new(
         lines.append(f"then: reproaudit run {slug} --audits {out}")
     if results:
         lines.append(f"then: reproaudit judge {drafted.files[0]} {' '.join(map(str, results))}")
-    present(drafted.data, lines, as_json)
+    present(drafted, lines, as_json)
     return 0
 
 
@@ -159,12 +157,12 @@ def review(
     working directory; for want of one, the installed audit is copied to ./audits. A note is kept
     with the answers that report shows with the same --tier, --store and --out.
     """
-    from reproaudit.service.review_files import named_reviewer
+    from reproaudit.service import review_files as files
 
     workspace = open_workspace(audits, store, out)
     (paper,) = workspace.select([slug])
-    who = named_reviewer(reviewer)
-    audit_file, file, copies = workspace.files_to_review(paper)
+    who = files.named_reviewer(reviewer)
+    audit_file, file, copies = files.files_to_review(paper)
     for copy in copies:
         say(f"copied from the installed package: {copy}", stderr=as_json)
     if not orders and note is None and not sign:
@@ -176,17 +174,19 @@ def review(
                 "the page of 'reproaudit review' needs the extra 'review': in a clone of "
                 "reproaudit, pip install '.[review]'. --set, --note and --sign-off do without."
             ) from error
-        say(f"edits {file}; to show it: {workspace.command_to_show(slug, tier)}", stderr=as_json)
-        read = partial(workspace.answered, paper, tier)
+        show = files.command_to_show(workspace, slug, tier)
+        say(f"edits {file}; to show it: {show}", stderr=as_json)
+        read = partial(files.answers_reviewed, workspace, paper, tier)
         serve(DeskSession(audit_file, file, who, blind, read), port=port, tell=print)
         return 0
     text = None if note is None else note_in(note)
-    reviewed = workspace.review(paper, who, orders or (), note=text, sign=sign, tier=tier)
+    said = {"note": text, "sign": sign, "tier": tier}
+    reviewed = files.review_audit(workspace, paper, who, orders or (), **said)
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in reviewed.diff.splitlines() if not as_json else ():
         say(line, style=colours.get(line[:1], ""))
     done = f"saved {reviewed.file}" if reviewed.changed else f"{reviewed.file}: nothing to change"
-    present(reviewed.data, [done, f"to show it: {reviewed.show}"], as_json)
+    present(reviewed, [done, f"to show it: {reviewed.show}"], as_json)
     return 0
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
@@ -14,12 +14,11 @@ from reproaudit.cli.options import app, exit_code, open_workspace, permission
 from reproaudit.cli.output import present
 
 if TYPE_CHECKING:
+    from reproaudit.records import Record
     from reproaudit.service.adopt import CodeComparison, Prepared
-    from reproaudit.service.run import CustomRun, Ran
-    from reproaudit.service.status import TierState
+    from reproaudit.service.run import How, Papers, Ran
 
 _Answer = TypeVar("_Answer")
-"""What work returns."""
 
 
 @app.command()
@@ -66,35 +65,37 @@ def run(
     records, which feed no answer. Records of the plain form, which computes straight from the
     paper's equations, are never mixed with others.
     """
+    from reproaudit.service.run import How, run_custom, run_papers
+
     workspace = open_workspace(audits, store, out)
     named = workspace.select(slugs or (), everything, shipped, salt, tier)
-    papers = [paper for paper in named if paper.code is not None or not everything]
-    here = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
-    how = workspace.how(*here, options.engine_of(executor, slurm, block), shard, leave, budget)
-    ask = permission(trust)
+    limits = (device, jobs, cell_timeout, memory, data_dir, fresh, form)
+    engine = options.engine_of(executor, slurm, block)
+    how = How(workspace.records, *limits, engine, shard, leave, options.end_of(budget))
+    chosen = [paper for paper in named if paper.code is not None or not everything]
+    papers = workspace.allowed(chosen, permission(trust))
     if status:
-        return _present_whole(workspace.status(papers, tier, how=how, permission=ask), as_json)
+        return _present_states(papers, tier, how, as_json)
     if seeds is None and not experiments and not settings:
-        run_tier = partial(
-            workspace.run, papers, tier, how=how, cheapest=everything, permission=ask
-        )
-        ran = _shown_run(run_tier, verbose, as_json)
+        run_tier = partial(run_papers, papers, tier, how, cheapest=everything)
+        ran = _shown_run(partial(run_tier, pages=workspace.pages), verbose, as_json)
         return exit_code(ran.scorecards, fail_on, ran.went_wrong)
-    run_custom = partial(workspace.run_custom, papers, tier, seeds, experiments or ())
-    run_cells = partial(run_custom, settings or (), how=how, permission=ask)
-    return _present_custom(_followed(run_cells, verbose), as_json)
+    work = partial(run_custom, papers, tier, how, seeds, experiments or (), settings or ())
+    return _present_custom(*_followed(work, verbose), as_json)
 
 
-def _present_custom(custom: CustomRun, as_json: bool) -> int:
+def _present_custom(records: Sequence[Record], failed: int, as_json: bool) -> int:
     from reproaudit.report.terminal import measurement_lines
 
-    present(custom.data, measurement_lines(custom.records), as_json)
-    return exit_code((), None, custom.failed > 0)
+    present(records, measurement_lines(records), as_json)
+    return exit_code((), None, failed > 0)
 
 
-def _present_whole(answer: TierState | Prepared | CodeComparison, as_json: bool) -> int:
-    """Print what knows its own lines; the exit code is 0."""
-    present(answer.data, answer.lines, as_json)
+def _present_states(papers: Papers, tier: Any, how: How, as_json: bool) -> int:
+    from reproaudit.service.run import state_of
+
+    states = [state_of(*paper, tier, how) for paper in papers]
+    present(states, (line for state in states for line in state.lines), as_json)
     return 0
 
 
@@ -143,10 +144,11 @@ def multiverse(
     Runs those settings with other values, one alternative at a time.
     """
     from reproaudit.cli.scorecards import RunPrinter
+    from reproaudit.service.run import How, run_papers
 
     workspace = open_workspace(audits, store, out)
-    (paper,) = workspace.select([slug])
-    how = workspace.how(
+    how = How(
+        workspace.records,
         device=device,
         jobs=jobs,
         seconds=cell_timeout,
@@ -154,9 +156,10 @@ def multiverse(
         data=data_dir,
         fresh=fresh,
         engine=options.engine_of(executor, slurm, block),
-        budget=budget,
+        until=options.end_of(budget),
     )
-    run_all = partial(workspace.multiverse, paper, tier, how=how, permission=permission(trust))
+    papers = workspace.allowed(workspace.select([slug]), permission(trust))
+    run_all = partial(run_papers, papers, tier, how, alternatives=True, pages=workspace.pages)
     ran = _followed(run_all, verbose)
     printer = RunPrinter(as_json, verbose)
     printer.add(*ran.scorecards)
@@ -190,13 +193,18 @@ def adopt(
     bit by bit, with what the old code gives on this processor, or else with its record. What agrees
     is noted in SLUG.adoptions.jsonl beside the audit. Other pairs are run anew by run.
     """
+    from reproaudit.service.adopt import adopt_code, prepare_adoption
+    from reproaudit.service.run import How
+
     workspace = open_workspace(audits, store, out)
-    (paper,) = workspace.select([slug])
-    how = workspace.how(device=device, jobs=jobs, data=data_dir, budget=budget)
-    compare: Callable[..., Prepared | CodeComparison] = partial(workspace.adopt, old=old)
-    compare = workspace.prepare if prepare else compare
-    work = partial(compare, paper, how=how, permission=permission(trust))
-    return _present_whole(_followed(work, verbose), as_json)
+    until = options.end_of(budget)
+    how = How(workspace.records, device=device, jobs=jobs, data=data_dir, until=until)
+    ((entry, audit),) = workspace.allowed(workspace.select([slug]), permission(trust))
+    compare: Callable[..., Prepared | CodeComparison] = partial(adopt_code, wanted=old)
+    compare = prepare_adoption if prepare else compare
+    compared = _followed(partial(compare, entry, audit, how, workspace.pages), verbose)
+    present(compared, compared.lines, as_json)
+    return 0
 
 
 @app.command()
@@ -216,17 +224,14 @@ def verify(
     Reads all of it: digests, identities, the list of records that were ever written. With
     --recompute, a sample of the records that today's code made is measured again, bit by bit.
     """
-    verify_store = partial(
-        open_workspace(audits, store).verify,
-        slugs or (),
-        recompute=recompute,
-        repair=repair,
-        permission=permission(trust),
-    )
-    verified = _followed(verify_store)
+    from reproaudit.service.verify import verify_store
+
+    place = open_workspace(audits, store)
+    wanted = (slugs or (), recompute, repair, permission(trust))
+    verified = _followed(partial(verify_store, place.catalog, place.records, *wanted))
     measured = f", {len(verified.recomputed)} measured again" if recompute else ""
     count = f"{verified.records} records read{measured}: {len(verified.faults) or 'no'} faults"
-    present(verified.data, [*map(str, verified.faults), count], as_json)
+    present(verified, [*map(str, verified.faults), count], as_json)
     return exit_code((), None, not verified.is_sound)
 
 
@@ -244,8 +249,11 @@ def merge(
     Each record is verified: its digest, its identity, its place and the list of its store. What
     cannot be used, or holds other numbers than a record that is there already, is named and left.
     """
-    merged = open_workspace(store=store).merge(folders)
-    present(merged.data, merged.lines, as_json)
+    from reproaudit.service.merge import merge_stores
+    from reproaudit.store.records import Store
+
+    merged = merge_stores(list(map(Store, folders)), Store(store))
+    present(merged, merged.lines, as_json)
     return exit_code((), None, bool(merged.faults))
 
 
@@ -264,10 +272,13 @@ def prune(
     Temporary files, free locks, damaged files that were moved aside, checkpoints of cells that have
     their record. Records, also replaced ones, stay.
     """
-    pruned = open_workspace(store=store).prune(slugs or (), unfinished=unfinished, dry_run=dry_run)
-    done = "removed" if pruned.is_removed else "would be removed"
-    size = sum(leftover.size for leftover in pruned.leftovers)
-    lines = [f"{leftover.path}: {leftover.what}" for leftover in pruned.leftovers]
-    lines.append(f"{len(pruned.leftovers)} left-overs, {size:,} bytes, {done}")
-    present(pruned.data, lines, as_json)
+    from reproaudit.service.verify import prune_store
+
+    records = open_workspace(store=store).records
+    left = prune_store(records, slugs or (), unfinished=unfinished, dry_run=dry_run)
+    done = "would be removed" if dry_run else "removed"
+    size = sum(leftover.size for leftover in left)
+    lines = [f"{leftover.path}: {leftover.what}" for leftover in left]
+    lines.append(f"{len(left)} left-overs, {size:,} bytes, {done}")
+    present(left, lines, as_json)
     return 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,8 +23,8 @@ from reproaudit.lazy import deferred
 
 if TYPE_CHECKING:
     from reproaudit.audit.catalog import Entry
+    from reproaudit.consent import Permission
     from reproaudit.formats.scorecard import Scorecard
-    from reproaudit.service.permission import Permission
     from reproaudit.service.workspace import Workspace
 
 _model = deferred("reproaudit.audit.model")
@@ -91,11 +92,6 @@ def parse_size(text: str) -> float:
     return _amount(text.lower().rstrip("b"), units, "a number of bytes, 500M or 4G")
 
 
-def parse_executor(text: str) -> Any:
-    """Return the name and the address of an engine."""
-    return _engines.parse_engine(text)
-
-
 def parse_slurm(text: str) -> dict[str, str]:
     """Return options of sbatch such as ``partition=short,mem=4G``; ``time`` in minutes."""
     options: dict[str, str] = {}
@@ -133,6 +129,11 @@ def engine_of(executor: tuple[str, str] | None, slurm: Mapping[str, str] | None,
         return None
     known = {"options": slurm, "block": block}
     return _engines.Engine(name, address, **{key: value for key, value in known.items() if value})
+
+
+def end_of(budget: float | None) -> float:
+    """Return by `time.monotonic` when the last cell may start."""
+    return math.inf if budget is None else time.monotonic() + budget
 
 
 def _amount(text: str, units: Mapping[str, int], examples: str) -> float:
@@ -226,7 +227,10 @@ Budget = Annotated[
 ExecutorName = Annotated[
     Any,
     parsed(
-        "--executor", parse_executor, "ENGINE", "What computes: slurm, dask=ADDRESS or dask=local."
+        "--executor",
+        lambda text: _engines.parse_engine(text),
+        "ENGINE",
+        "What computes: slurm, dask=ADDRESS or dask=local.",
     ),
 ]
 SlurmOptions = Annotated[
@@ -279,15 +283,9 @@ def entry_named(workspace: Workspace, name: str) -> Entry:
 
 def permission(trust: bool) -> Permission:
     """Return how code that does not come with reproaudit is named, and consent asked for."""
-    from reproaudit.service.permission import Permission
+    from reproaudit.consent import Permission, ask_terminal
 
-    return Permission(trust, _asked, "pass --trust", partial(say, stderr=True))
-
-
-def _asked(question: str) -> bool:
-    from reproaudit.consent import ask_terminal
-
-    return ask_terminal(question)
+    return Permission(trust, ask_terminal, "pass --trust", partial(say, stderr=True))
 
 
 def exit_code(

@@ -23,10 +23,7 @@ NARROWEST = 40
 
 
 def terminal(*, stderr: bool = False, narrowest: int = NARROWEST) -> Console:
-    """Return the terminal to print to, wide enough for words.
-
-    It takes text as it is: no ``[bold]`` and no ``:100:`` in it becomes anything else.
-    """
+    """Return the terminal to print to, which takes text as it is, wide enough for words."""
     from rich.console import Console
 
     console = Console(stderr=stderr, emoji=False, markup=False, highlight=False)
@@ -55,16 +52,24 @@ def say(text: str, *, stderr: bool = False, style: str = "") -> None:
 def present(
     data: Any, lines: Iterable[str], as_json: bool, *, written: Iterable[Path] = ()
 ) -> None:
-    """Print data as JSON or else lines, then the files written: beside JSON on standard error.
-
-    JSON is ASCII, which every output can hold.
-    """
+    """Print data as JSON or else lines, then the files written: beside JSON on standard error."""
     if as_json:
-        sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+        sys.stdout.write(printed_json(data) + "\n")
     elif text := "\n".join(lines):
         say(text)
     for path in written:
         say(f"wrote {path}", stderr=as_json)
+
+
+def printed_json(data: Any) -> str:
+    """Return data, models among it, as JSON of ASCII, which every output can hold."""
+    return json.dumps(data, indent=2, allow_nan=False, default=_fields)
+
+
+def _fields(model: object) -> Any:
+    from pydantic_core import to_jsonable_python  # slow, and not needed for plain data
+
+    return to_jsonable_python(model)
 
 
 def settings_table(compared: Iterable[Mapping[str, Any]]) -> Table:

@@ -5,40 +5,33 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from reproaudit.audit.model import Audit
-from reproaudit.cell import Cell
-from reproaudit.cli.cell_names import CellNames, arms_of_cells
+from reproaudit.audit.arms import Role, alternatives_of, arms_of
+from reproaudit.audit.model import TIERS, Audit
+from reproaudit.audit.plan import varied_tier
+from reproaudit.audit.seeds import stored_tier
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.cli.output import terminal
 from reproaudit.records import CellStatus
 from reproaudit.report.printable import clean, printable
 from reproaudit.run import events
-from reproaudit.service.events import WorkStarted
+from reproaudit.store.adoptions import adoption_tier
 
-LEAST_WIDTH = 20
-"""The least width of the two lines."""
-
-LOOK_SECONDS = 0.5
-"""The seconds between looks whether a line is due, where there is no terminal."""
-
-LINE_SECONDS = 30.0
-"""A line is due after so long."""
-
-LINE_SHARE = 0.05
-"""A line is due when such a share more of the cells is done."""
-
-LINE_CELLS = 200
-"""The characters of a line that name the cells which run."""
-
+LEAST_WIDTH = 20  # of the two lines
+LOOK_SECONDS = 0.5  # between looks whether a line is due, where there is no terminal
+LINE_SECONDS = 30.0  # a line is due after so long
+LINE_SHARE = 0.05  # or when such a share more of the cells is done
+LINE_CELLS = 200  # the characters of a line that name the cells which run
 CellId = tuple[str | int, ...]
-"""A cell within a run."""
 
 
 class WorkProgress:
@@ -49,12 +42,16 @@ class WorkProgress:
         self._shown = ExitStack()
         self._watch: Watch | None = None
 
-    def __call__(self, event: events.Event | WorkStarted) -> None:
+    def __call__(self, event: events.Event) -> None:
         """Follow an event."""
-        if isinstance(event, WorkStarted):
+        if isinstance(event, events.WorkStarted):
             self._shown.close()
-            view = live_progress(event.audits, self._verbose, event.until)
-            self._watch = self._shown.enter_context(view)
+            console = terminal(stderr=True, narrowest=LEAST_WIDTH)
+            arms = {key: name for audit in event.audits for key, name in _arms(audit)}
+            watch = Watch(console, CellNames(arms), self._verbose, event.until)
+            is_interactive = console.is_terminal and not console.is_dumb_terminal
+            self._shown.enter_context(watch if is_interactive else _lines_of(watch))
+            self._watch = watch
         elif self._watch is not None:
             self._watch(event)
 
@@ -71,35 +68,11 @@ class WorkProgress:
         self._shown.close()
 
 
-@contextmanager
-def live_progress(
-    audits: Iterable[Audit] = (), verbose: bool = False, until: float = math.inf
-) -> Iterator[Watch]:
-    """Show what a run does, which cells run, and the time left; give what takes its events.
-
-    Args:
-        audits: those of the papers, which say to which arm a cell belongs.
-        until: by `time.monotonic`, when the last cell may start.
-    """
-    console = terminal(stderr=True, narrowest=LEAST_WIDTH)
-    watch = Watch(console, CellNames(arms_of_cells(audits)), verbose, until)
-    with watch if is_interactive(console) else _lines_of(watch):
-        yield watch
-
-
-def is_interactive(console: Console) -> bool:
-    """Tell whether lines can be written anew."""
-    return console.is_terminal and not console.is_dumb_terminal
-
-
 class Watch(Progress):
     """Follows a run's events, in whose thread it is called; others may read it.
 
     Its visible task is the run, counted in cells with the parts of those that run; each other task
     is a cell that runs, counted in steps.
-
-    Args:
-        until: by the clock, when the last cell may start.
     """
 
     def __init__(
@@ -116,12 +89,9 @@ class Watch(Progress):
         self._steps: dict[CellId, int] = {}
         self._running: dict[CellId, TaskID] = {}
         self._stage = "starting"
-        self.present = 0
-        """The number of cells that had a record before."""
-        self.recorded = 0
-        """The number of cells that have a record or failed."""
+        self.present = 0  # cells that had a record before
+        self.recorded = 0  # and that have one now, or failed
         self.failed = 0
-        """The number of cells that failed."""
         super().__init__(
             _text("{task.description}"),
             BarColumn(bar_width=20),
@@ -181,7 +151,7 @@ class Watch(Progress):
         steps = self._steps.get(_id_of(cell))
         if steps is not None:
             self._stage = "measuring"
-            name = self._names.short(cell)
+            name = self._names.name(cell)
             task = self.add_task(
                 name, total=steps or None, visible=False, activity="importing", phases={}
             )
@@ -202,7 +172,7 @@ class Watch(Progress):
             self.remove_task(task)
 
     def _remarks(self, event: events.Event) -> Iterator[str]:
-        name = self._names.full
+        name = partial(self._names.name, with_paper=True)
         match event:
             case events.PlanReady():
                 total = self.total
@@ -238,10 +208,7 @@ class Watch(Progress):
         return self._tasks[self._run].percentage / 100
 
     def head(self) -> str:
-        """Return how many cells are done, and the time left: ``5/20 cells, about 3 min left``.
-
-        It is empty before there is a plan.
-        """
+        """Return how many cells of the plan are done: ``5/20 cells, about 3 min left``."""
         if not self.total:
             return ""
         counts = f"{self.recorded}/{self.total} cells"
@@ -380,3 +347,53 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     minutes = round(whole / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+# --- names of cells -------------------------------------------------------------------------------
+
+Arms = Mapping[tuple[str, ...], str]
+"""By paper, tier, experiment and canonical settings: the arm that cells of these belong to."""
+
+
+def _arms(audit: Audit) -> Iterator[tuple[tuple[str, ...], str]]:
+    planned = [(arm, False) for claim in audit.claims for arm in arms_of(audit, claim)]
+    planned += [(arm, True) for claim in audit.claims for arm in alternatives_of(audit, claim)]
+    for arm, is_alternative in sorted(planned, key=lambda plan: plan[0].role is Role.OWN):
+        name = arm.role.value if arm.role is Role.OWN else f"{arm.role.value} {arm.name}"
+        for tier in TIERS:
+            kept = stored_tier(audit, tier)
+            place = varied_tier(kept) if is_alternative else kept
+            for stored in (place, adoption_tier(place)):
+                yield (audit.paper.slug, stored, *arm.key(audit, tier)), name
+
+
+class CellNames:
+    """Names cells by their arms, and cells without one by the settings that differ in a plan."""
+
+    def __init__(self, arms: Arms) -> None:
+        self._arms = arms
+        self._varying: dict[tuple[str, str], list[str]] = {}
+        self._has_papers = False
+
+    def plan(self, cells: Iterable[Cell]) -> None:
+        """Note the cells of a plan."""
+        values: dict[tuple[str, str], dict[str, set[str]]] = {}
+        for cell in cells:
+            of_settings = values.setdefault((cell.paper, cell.experiment), defaultdict(set))
+            for name, value in cell.settings.items():
+                of_settings[name].add(str(value))
+        self._varying = {
+            key: [name for name, texts in of_settings.items() if len(texts) > 1]
+            for key, of_settings in values.items()
+        }
+        self._has_papers = len({paper for paper, _ in values}) > 1
+
+    def name(self, cell: Cell, *, with_paper: bool = False) -> str:
+        """Return a name: ``control shuffled: sparse, seed 3``; if plans have several, the paper."""
+        settings = canonical_settings(cell.settings)
+        arm = self._arms.get((cell.paper, cell.tier, cell.experiment, settings), "")
+        varying = [] if arm else self._varying.get((cell.paper, cell.experiment), [])
+        differ = "".join(f", {name}={cell.settings.get(name)}" for name in varying)
+        start = f"{arm}: " if arm else ""
+        paper = f"{cell.paper} " if with_paper or self._has_papers else ""
+        return clean(f"{start}{paper}{cell.experiment}{differ}, seed {cell.seed}")

@@ -10,12 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from reproaudit.audit.plan import cells_of_alternatives
 from reproaudit.cli.output import columns, present, say
 from reproaudit.formats.numbers import counted
 from reproaudit.report.making import as_written_words
 from reproaudit.report.parts import closing
 from reproaudit.report.register import PAGE
 from reproaudit.report.terminal import detail_lines, report_lines, run_lines
+from reproaudit.service.report import scorecards_data
 
 if TYPE_CHECKING:
     from reproaudit.formats.scorecard import Scorecard
@@ -26,16 +28,10 @@ if TYPE_CHECKING:
 def show_reports(
     reported: ReportedPapers, *, prints: bool, one_screen: bool, verbose: bool, as_json: bool
 ) -> None:
-    """Print the reports of papers, the files, and why others could not be shown.
-
-    Args:
-        prints: whether their lines are wanted.
-        one_screen: whether each claim is a line.
-        verbose: whether every arm is named, too.
-    """
+    """Print the reports of papers, if wanted, the files, and why others could not be shown."""
     cards = reported.scorecards
     lines = _lines_of(cards, one_screen, verbose, reported.scales) if prints else ()
-    present(reported.data if as_json else None, lines, as_json)
+    present(scorecards_data(cards) if as_json else None, lines, as_json)
     _say_written(reported.written, as_json)
     if count := len(reported.unchanged):
         say(f"{counted(count, 'file')} {'is' if count == 1 else 'are'} of today", stderr=as_json)
@@ -49,11 +45,7 @@ def show_reports(
 
 
 class RunPrinter:
-    """Prints each paper that was run when it is judged, unless all are printed as JSON.
-
-    Args:
-        paused: keeps the progress off the terminal meanwhile.
-    """
+    """Prints each paper when it is judged, the progress paused, unless all are printed as JSON."""
 
     def __init__(
         self,
@@ -79,7 +71,7 @@ class RunPrinter:
         for sentence in ran.left:
             say(sentence, stderr=True)
         if self._as_json:
-            present(ran.data, (), True)
+            present(scorecards_data(ran.scorecards), (), True)
         else:
             present(None, _lines_of_all(ran.scorecards), False)
         _say_written([path for path in ran.written if path.suffix == ".html"], self._as_json)
@@ -125,11 +117,26 @@ def _say_written(written: Sequence[Path], as_json: bool) -> None:
 
 def _say_next(scorecards: Sequence[Scorecard], written: Sequence[Path]) -> None:
     """Print the page to open and, of one paper, the next command."""
-    from reproaudit.service.next import next_command
-
     several = len(scorecards) > 1
     pages = [path for path in written if path.suffix == ".html" and (path.name == PAGE) is several]
     for path in pages[:1]:
         say(f"open: {path}")
-    for command in [*filter(None, map(next_command, scorecards))] if not several else ():
+    for command in [*filter(None, map(_next_command, scorecards))] if not several else ():
         say(f"next: {command}")
+
+
+def _next_command(card: Scorecard) -> str:
+    """Return the next command with its cells, and its minutes where they are known; '' for none.
+
+    The minutes are those of this scorecard's runs, which are of the same size at the quick tier.
+    """
+    untried = any(value.guess and not value.cells for value in card.tried)
+    if not untried or card.origin is not None or card.tier not in ("quick", "paper"):
+        return ""
+    cells = counted(len(cells_of_alternatives(card.audit, "quick")), "cell")
+    minutes = ""
+    if card.tier == "quick" and card.records.count:
+        each = card.records.seconds / card.records.count / 60
+        whole = each * len(cells_of_alternatives(card.audit, "quick"))
+        minutes = f", about {whole:.1f} core-minutes"
+    return f"reproaudit multiverse {card.slug} ({cells}{minutes})"

@@ -55,9 +55,11 @@ def plan_claims(
     control lay inside the bound, core-minutes by the last records, and the rule's digest. Keep it:
     reproaudit plan SLUG --json > PLAN.json, beside the results.
     """
+    from reproaudit.service.plan import plan_audit
+
     workspace = open_workspace(audits, store, out)
-    planned = workspace.plan(options.entry_named(workspace, slug), tier)
-    present(planned.data, planned.lines, as_json)
+    planned = plan_audit(workspace, options.entry_named(workspace, slug), tier)
+    present(planned, planned.lines, as_json)
     return 0
 
 
@@ -86,11 +88,12 @@ def report(
     """
     from reproaudit.cli.scorecards import show_reports
     from reproaudit.report.files import TERMINAL
+    from reproaudit.service.report import report_papers
 
     workspace = open_workspace(audits, store, out)
     papers = workspace.select(slugs or (), everything, salt=salt, tier=tier)
-    reported = workspace.report(
-        papers, tier=tier, formats=formats, group=group, needs_all=not everything
+    reported = report_papers(
+        workspace, papers, tier=tier, formats=formats, group=group, needs_all=not everything
     )
     prints = formats is None or TERMINAL in formats
     show_reports(reported, prints=prints, one_screen=everything, verbose=verbose, as_json=as_json)
@@ -108,8 +111,11 @@ def diff(
 
     Outcomes, certainty, runs and effects of claims; rules, settings, versions, documentation.
     """
-    comparison = open_workspace().diff(before, after)
-    present(comparison.model_dump(mode="json"), comparison.lines, as_json)
+    from reproaudit.report.diff import compare
+    from reproaudit.scorecard.files import read_scorecard
+
+    comparison = compare(read_scorecard(before), read_scorecard(after))
+    present(comparison, comparison.lines, as_json)
     return 0
 
 
@@ -143,13 +149,14 @@ def judge_measurements(
     logs or another framework's runs, and are marked as not ours. A manifest is described in
     docs/measurements.md; --template writes one with empty tables.
     """
-    workspace = open_workspace(audits)
-    paper = options.entry_named(workspace, slug)
+    from reproaudit.service.judge import judge_folder, judge_logs, write_template
+
+    paper = options.entry_named(open_workspace(audits), slug)
     if logs and measurements is None and template is None:
-        judged = workspace.judge_logs(paper, logs, mapping, claims=claims or (), tier=tier, out=out)
+        judged = judge_logs(paper, logs, mapping, claims=claims or (), pages=out, tier=tier)
         return _present_judged(judged, fail_on, as_json, as_page)
     if template is not None and measurements is None and not logs:
-        files = workspace.template(paper, template, tier or "paper", claims or ())
+        files = write_template(paper.audit(), template, tier or "paper", claims or ())
         lines = (
             f"wrote {files[0]} and {len(files) - 1} tables, to be filled in",
             f"then: reproaudit judge {slug} --measurements {template}",
@@ -162,7 +169,7 @@ def judge_measurements(
         raise UsageError("--mapping goes with FILE…; measurements have a manifest.")
     if tier is not None:
         raise UsageError("--tier goes with --template; the manifest states the measurements' tier.")
-    judged = workspace.judge(paper, measurements, claims, out=out)
+    judged = judge_folder(paper, measurements, claims, out)
     return _present_judged(judged, fail_on, as_json, as_page)
 
 
@@ -174,6 +181,7 @@ def _present_judged(
 
     if page is not None:
         write_brief_page(judged, page)
+    from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
 
     above = () if judged.logs is None else judged.logs.counted
@@ -182,7 +190,7 @@ def _present_judged(
         remarks = set(judged.scorecard.made.remarks) - set(above)
         read = [line for line in judged.logs.lines if line not in remarks]
         lines = [*read, "", *lines]
-    present(judged.data, lines, as_json, written=judged.written)
+    present(json_data(judged.scorecard), lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)
 
 
@@ -210,27 +218,23 @@ def import_runs(
     Face's trainer_state.json and loose tables. Configurations beside them are set against the
     audit's settings. See docs/import.md.
     """
-    workspace = open_workspace(audits)
-    paper = options.entry_named(workspace, slug)
+    from reproaudit.intake.importing import explained_logs
+    from reproaudit.service.judge import import_folder
+
+    audit = options.entry_named(open_workspace(audits), slug).audit()
     if explain:
-        lines = workspace.explain(paper, logs, mapping)
+        lines = explained_logs(audit, logs, mapping)
         present(lines, lines, as_json)
         return 0
     if out is None:
         raise UsageError("import needs --out DIR, the new folder, or --explain.")
-    imported = workspace.import_(
-        paper,
-        logs,
-        out,
-        mapping,
-        claims=claims or (),
-        tier=tier,
-        who=who,
-        source=source,
-    )
-    present(imported.data, imported.logs.lines, as_json)
+    stated = {"tier": tier, "who": who, "source": source}
+    imported = import_folder(audit, logs, out, mapping, claims=claims or (), **stated)
+    names = ("ignored_runs", "skipped", "settings", "lines")
+    data = {"folder": str(out), **{name: getattr(imported, name) for name in names}}
+    present(data, imported.lines, as_json)
     if not as_json:
-        terminal().print(settings_table(imported.logs.settings))
+        terminal().print(settings_table(imported.settings))
         say(f"wrote {out}")
         found_in = "" if audits is None else f" --audits {audits}"
         only = "".join(f" --claim {claim}" for claim in claims or ())
@@ -270,9 +274,12 @@ def export(
 
     To exports/SLUG unless --out says otherwise. The formats are described in docs/export.md.
     """
+    from reproaudit.service.export import export_paper
+
     workspace = open_workspace(audits, store, reports)
     (paper,) = workspace.select([slug])
-    exports = workspace.export(
+    exports = export_paper(
+        workspace,
         paper,
         export_format,
         tier=tier,

@@ -229,16 +229,12 @@ def _templates() -> Environment:
 
 
 class ArmRow(NamedTuple):
-    """An arm of a claim."""
+    """An arm of a claim: its name in the audit, its role, what pages call it, and why it is so."""
 
     name: str
-    """The arm's name in the audit."""
     role: str
-    """Control, positive control, or without what of an ablation."""
     words: str
-    """What pages call it."""
     about: str
-    """What it lacks, or how it is built."""
 
 
 def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
@@ -252,8 +248,7 @@ def arm_rows(audit: Audit, claim: Claim) -> Iterator[ArmRow]:
         yield ArmRow(name, role, arm.words or Namer(audit).arm(name), arm.why)
 
 
-_UNSAID = frozenset({"kind", "origin", "why", "standard", "log"})
-"""Fields of a check, or of a bound, that have words of their own or none."""
+_UNSAID = frozenset({"kind", "origin", "why", "standard", "log"})  # have other words, or none
 
 _PROVENANCE = {
     "paper": "from the paper",

@@ -18,20 +18,11 @@ from reproaudit.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
 
-ANSWERED_WITHIN = 30.0
-"""Seconds in which a connection, and each request after an answer, must be answered."""
+ANSWERED_WITHIN = 30.0  # seconds, for a connection and each request after an answer
 
 
 def serve(session: DeskSession, *, port: int, tell: Callable[[str], object]) -> None:
-    """Serves the desk until Ctrl-C.
-
-    Args:
-        port: the port; 0 for any free one.
-        tell: takes the lines that the reviewer reads first.
-
-    Raises:
-        UsageError: if the port cannot be used.
-    """
+    """Serves the desk until Ctrl-C; a UsageError if the port, 0 for any, cannot be used."""
     with listening(port) as sock:
         server, address = desk_server(session, sock)
         tell(f"Open {address}")

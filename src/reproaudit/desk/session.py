@@ -26,11 +26,7 @@ STALE = "Not saved: what this form is about has changed since you opened the pag
 
 
 class StaleError(Exception):
-    """What a form was made from is no longer so; nothing was saved.
-
-    Attributes:
-        change: the lines that are gone, after ``-``, and those that are new, after ``+``.
-    """
+    """What a form was made from has changed, as `change` shows line by line; nothing was saved."""
 
     def __init__(self, words: str, change: str = "") -> None:
         super().__init__(words)
@@ -39,12 +35,7 @@ class StaleError(Exception):
 
 @dataclass(frozen=True)
 class Step:
-    """An edit that can be taken back.
-
-    Attributes:
-        stamp: what the form that takes it back carries.
-        words: what the edit did, for the reviewer.
-    """
+    """An edit that can be taken back, by a form that carries its stamp."""
 
     stamp: str
     words: str
@@ -54,13 +45,7 @@ class Step:
 
 @dataclass
 class DeskSession:
-    """The state of one desk.
-
-    Attributes:
-        blind: whether others' decisions are hidden until the reviewer's own.
-        read_scorecard: returns the present answers, which a note is about; None if there are none.
-        notice: a sentence for the next page.
-    """
+    """The state of a desk; if `blind`, others' decisions are hidden until the reviewer decides."""
 
     audit_file: Path
     file: Path
@@ -85,11 +70,7 @@ class DeskSession:
         return self._steps[-1] if self._steps else None
 
     def scorecard(self, *, again: bool = False) -> Scorecard | None:
-        """Return the answers that a note is about, read once unless asked for again.
-
-        Raises:
-            AuditError: if they cannot be read.
-        """
+        """Return the answers that a note is about, read once unless asked for again."""
         if again or not self._has_read:
             self._card = self.read_scorecard()
             self._has_read = True
@@ -113,11 +94,7 @@ class DeskSession:
     def edit(
         self, words: str, item: str, stamp: str, change: Callable[[Reviews, Audit], Reviews]
     ) -> None:
-        """Make one edit in the present version and save it.
-
-        Args:
-            words: what the edit does, for the reviewer.
-            stamp: the stamp that the form carries.
+        """Make one edit in the present version, which its words describe, and save it.
 
         Raises:
             StaleError: if the audit or the reviews say something else than when the form was made.
@@ -129,7 +106,10 @@ class DeskSession:
             now = self.stamp(audit, reviews, item)
             if now != stamp:
                 was = self._shown.get(stamp, self._shown[now])
-                raise StaleError(STALE, _changed_lines(_as_yaml(was), _as_yaml(self._shown[now])))
+                before, after = (_as_yaml(shown).splitlines() for shown in (was, self._shown[now]))
+                lines = difflib.unified_diff(before, after, n=0, lineterm="")
+                changed = [line for line in list(lines)[2:] if not line.startswith("@@")]
+                raise StaleError(STALE, "\n".join(changed))
             return change(reviews, audit)
 
         before, after, _ = save(self.file, checked)
@@ -139,15 +119,7 @@ class DeskSession:
             self.notice = f"Saved: {words}."
 
     def undo(self, stamp: str) -> None:
-        """Take the last edit back.
-
-        Args:
-            stamp: that of the step that the form names.
-
-        Raises:
-            StaleError: if another edit is the last by now, or what it changed has changed since.
-            AuditError: if it cannot be saved.
-        """
+        """Take the last edit back if it has the form's stamp; errors as of `edit`."""
         last = self.last
         if last is None:
             raise StaleError("Nothing to take back: it was taken back already.")
@@ -168,11 +140,7 @@ class DeskSession:
 
 
 def undone(now: Any, before: Any, after: Any) -> Any:
-    """Return what there is now without what an edit did; all other changes since stay.
-
-    Raises:
-        StaleError: if what the edit changed has changed since.
-    """
+    """Return what there is now without an edit, or raise a StaleError if that has changed."""
     if before == after:
         return now
     if now == after:
@@ -197,8 +165,3 @@ def _as_data(models: Sequence[StrictModel]) -> list[Any]:
 
 def _as_yaml(data: object) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
-
-
-def _changed_lines(was: str, now: str) -> str:
-    lines = difflib.unified_diff(was.splitlines(), now.splitlines(), n=0, lineterm="")
-    return "\n".join(line for line in list(lines)[2:] if not line.startswith("@@"))

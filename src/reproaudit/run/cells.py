@@ -46,8 +46,7 @@ from reproaudit.store.records import (
     Store,
 )
 
-POLL_SECONDS = 0.2
-"""The seconds between looks whether another run has given back a cell."""
+POLL_SECONDS = 0.2  # between looks whether another run has given back a cell
 
 SERIES_VARIABLES = ("REPROAUDIT_SERIES", "SLURM_ARRAY_JOB_ID")
 """The environment variables that name the runs which belong together, as the jobs of an array."""
@@ -69,7 +68,7 @@ def run_cells(
     jobs: int = 1,
     limits: Limits = NO_LIMITS,
     fresh: bool | Anew = False,
-    on_event: events.OnEvent = lambda _event: None,
+    on_event: events.OnEvent = events.ignored,
     declared: Declarations | None = None,
     executor: Executor | None = None,
     may_start: events.MayStart = lambda _cell: True,
@@ -81,18 +80,13 @@ def run_cells(
 
     Args:
         cells: what is wanted, in the order in which it is started, each once.
-        locate: from a paper's slug to its module.
-        device: ``"cpu"`` or ``"cuda"``, as `reproaudit.run.devices.pick_device` gives it, or by
-            paper.
-        limits: what a cell may take before it counts as failed.
+        device: ``"cpu"`` or ``"cuda"``, as `pick_device` gives it, or by paper.
         fresh: measure again what has a record, which stays until then; each cell once in a series.
-        on_event: is called with what happens, in this thread.
         declared: by paper and experiment, its measurements by name; others make a cell failed.
         executor: something else than this machine's processes; ``jobs`` then does not matter.
         may_start: asked when a cell could start; with no, it is left for another run.
         judged_too: cells that are planned and not run; what records they have are judged, too.
-        adoptions: by paper, which codes gave the same bits; their records count like today's, as
-            far as the store bears that out.
+        adoptions: by paper, which codes gave the same bits, as far as the store bears that out.
         leave: end, rather than wait, where other runs compute all that is left.
 
     Raises:
@@ -109,46 +103,25 @@ def run_cells(
     present = _records_of(store, planned, anew)
     missing = [job for job in planned if job.number not in present]
     summary = _noted(store, planned, others, present)
-    on_event(events.PlanReady(tuple(_planned_cell(job, present) for job in planned)))
+    seconds = {number: seconds for number, (_, seconds) in present.items()}
+    plan = (
+        events.PlannedCell(job.cell, sum(job.phases.values()), seconds.get(job.number))
+        for job in planned
+    )
+    on_event(events.PlanReady(tuple(plan)))
     unfinished = {job.cell.paper for job in missing}
     for paper in summary.planned:
         if paper not in unfinished:
             on_event(events.PaperFinished(paper, summary.planned[paper]))
     if missing:
-        here = executor or LocalProcesses(min(jobs, len(missing)), limits)
-        run_jobs(missing, store, here, summary, limits, anew, on_event, may_start, leave)
+        run = CellRun(store, summary, limits, anew, on_event, may_start, leave)
+        run.run(missing, executor or LocalProcesses(min(jobs, len(missing)), limits))
     return summary
-
-
-def run_jobs(
-    jobs: Sequence[Job],
-    store: Store,
-    executor: Executor,
-    summary: events.Summary,
-    limits: Limits = NO_LIMITS,
-    anew: Anew | None = None,
-    on_event: events.OnEvent = lambda _event: None,
-    may_start: events.MayStart = lambda _cell: True,
-    leave: bool = False,
-) -> None:
-    """Runs jobs that are planned, and counts them in a summary; other arguments as `run_cells`."""
-    summary.left.update(job.cell.paper for job in jobs)
-    run = _Run(store, anew, limits, on_event, may_start, summary, leave)
-    try:
-        with executor:
-            run.all(jobs, executor)
-    finally:
-        run.release()  # only now, when no worker is left that could still save
 
 
 @dataclass(frozen=True)
 class Anew:
-    """Runs that measure anew what has a record, each cell once.
-
-    Attributes:
-        series: what names these runs, and no others.
-        size: of the store's manifest when they began: what is listed since then is anew already.
-    """
+    """A series of runs that measure anew; what is listed beyond this size is anew already."""
 
     series: str
     size: int
@@ -179,7 +152,7 @@ def plan_jobs(
     device: str | Mapping[str, str],
     form: RunForm = "fast",
     declared: Declarations = MappingProxyType({}),
-    on_event: events.OnEvent = lambda _event: None,
+    on_event: events.OnEvent = events.ignored,
     adoptions: Mapping[str, Adoptions] = MappingProxyType({}),
 ) -> list[Job]:
     """A job for each cell, in order and once; a SpecError names all that are unknown or unfit.
@@ -206,9 +179,7 @@ def plan_jobs(
             try:
                 if key not in alike:
                     known = declared.get(cell.paper, {}).get(cell.experiment)
-                    paper = papers[cell.paper]
-                    with own_neighbours(paper.module):
-                        alike[key] = _job_like(cell, paper, known, on_event)
+                    alike[key] = papers[cell.paper].job_like(cell, known, on_event)
             except (SpecError, UsageError) as error:
                 faults[f"{cell.paper}, experiment '{cell.experiment}': {error}"] = None
                 continue
@@ -237,61 +208,50 @@ class _Paper:
         self.code = closure_of(module)
         self.versions = versions(device, self.code.packages, form)
 
-
-def _job_like(
-    cell: Cell, paper: _Paper, declared: Mapping[str, Declaration] | None, on_event: events.OnEvent
-) -> Job:
-    """A job with what all cells of an experiment and of these settings share.
-
-    Raises:
-        SpecError: if the experiment is unknown, the settings do not fit it, or it has no plain
-            form and that is asked for.
-        UsageError: if the experiment asks the user for its data.
-    """
-    experiment = paper.experiments.get(cell.experiment)
-    if experiment is None:
-        remedy = did_you_mean(cell.experiment, paper.experiments)
-        raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
-    if paper.form == "plain" and not experiment.has_plain_form:
-        raise SpecError("it has no plain form beside its own. Run it without --form plain.")
-    try:
-        settings = build_settings(experiment.settings, cell.settings)
-    except SpecError as error:
-        place = f"class {experiment.settings.__name__} of {paper.module.file}"
-        raise SpecError(f"the settings do not fit {place}: {error}") from error
-    data: Mapping[str, str] = {}
-    blocked = None
-    if experiment.data is not Experiment.data:
-        on_event(events.PhaseStarted("checking data", cell.paper))
-    try:
-        data = dict(experiment.data(settings))
-    except UsageError:  # what the user has to install or to name
-        raise
-    except Exception as error:  # for instance a damaged file: this cell's failure
-        blocked = one_line(error, paper.module.folder)
-    return Job(
-        number=-1,
-        cell=cell,
-        module=paper.module,
-        code=paper.code.digest,
-        versions=paper.versions,
-        data=data,
-        proxy=experiment.proxy(settings),
-        phases=dict(experiment.phases(settings)),
-        blocked=blocked,
-        device=paper.device,
-        form=paper.form,
-        declared=declared,
-    )
+    def job_like(
+        self, cell: Cell, declared: Mapping[str, Declaration] | None, on_event: events.OnEvent
+    ) -> Job:
+        """What all jobs of an experiment and settings share; errors as of `plan_jobs`."""
+        experiment = self.experiments.get(cell.experiment)
+        if experiment is None:
+            remedy = did_you_mean(cell.experiment, self.experiments)
+            raise SpecError(f"the module has no such experiment. {remedy}".rstrip())
+        if self.form == "plain" and not experiment.has_plain_form:
+            raise SpecError("it has no plain form beside its own. Run it without --form plain.")
+        with own_neighbours(self.module):
+            try:
+                settings = build_settings(experiment.settings, cell.settings)
+            except SpecError as error:
+                place = f"class {experiment.settings.__name__} of {self.module.file}"
+                raise SpecError(f"the settings do not fit {place}: {error}") from error
+            data: Mapping[str, str] = {}
+            blocked = None
+            if experiment.data is not Experiment.data:
+                on_event(events.PhaseStarted("checking data", cell.paper))
+            try:
+                data = dict(experiment.data(settings))
+            except UsageError:  # what the user has to install or to name
+                raise
+            except Exception as error:  # for instance a damaged file: this cell's failure
+                blocked = one_line(error, self.module.folder)
+            return Job(
+                number=-1,
+                cell=cell,
+                module=self.module,
+                code=self.code.digest,
+                versions=self.versions,
+                data=data,
+                proxy=experiment.proxy(settings),
+                phases=dict(experiment.phases(settings)),
+                blocked=blocked,
+                device=self.device,
+                form=self.form,
+                declared=declared,
+            )
 
 
 _Kept = dict[int, tuple[str, float]]
 """By a job's number, the fingerprint of its finished record, and the seconds that it took."""
-
-
-def _planned_cell(job: Job, present: _Kept) -> events.PlannedCell:
-    seconds = present[job.number][1] if job.number in present else None
-    return events.PlannedCell(job.cell, sum(job.phases.values()), seconds)
 
 
 def _noted(
@@ -345,13 +305,10 @@ def fingerprints_of(job: Job) -> Iterator[str]:
 
 
 def _records_of(store: Store, jobs: Sequence[Job], anew: Anew | None = None) -> _Kept:
-    """The finished records that there are, by the numbers of their jobs.
+    """The finished records by the numbers of their jobs; with `anew`, those of its series alone.
 
-    Where cells are measured anew, records from before do not count.
-
-    Raises:
-        SpecError: if a record has other coordinates than are declared. Measured again by the same
-            code, its numbers would be the same, under other names.
+    A SpecError if one has other coordinates than are declared: measured again by the same code, its
+    numbers would be the same, under other names.
     """
     kept: _Kept = {}
     changed: Counter[tuple[str, LeftOut]] = Counter()
@@ -389,16 +346,16 @@ def _present(
 
 
 @dataclass
-class _Run:
-    """One call of `run_cells`, once it is planned."""
+class CellRun:
+    """A run of cells that are planned, and its summary; the other attributes are of `run_cells`."""
 
     store: Store
-    anew: Anew | None
-    limits: Limits
-    on_event: events.OnEvent
-    may_start: events.MayStart
     summary: events.Summary
-    leave: bool
+    limits: Limits = NO_LIMITS
+    anew: Anew | None = None
+    on_event: events.OnEvent = events.ignored
+    may_start: events.MayStart = lambda _cell: True
+    leave: bool = False
     _held: dict[int, tuple[Job, CellLock | None]] = field(default_factory=dict)
     _left: list[Job] = field(default_factory=list)
     _again: list[Job] = field(default_factory=list)
@@ -406,7 +363,19 @@ class _Run:
     _awaited: set[Path] = field(default_factory=set)
     _has_given_up: bool = False
 
-    def all(self, jobs: Sequence[Job], executor: Executor) -> None:
+    def run(self, jobs: Sequence[Job], executor: Executor) -> None:
+        """Run jobs, and count them in the summary."""
+        self.summary.left.update(job.cell.paper for job in jobs)
+        try:
+            with executor:
+                self._run_all(jobs, executor)
+        finally:  # only now, when no worker is left that could still save
+            for _, lock in self._held.values():
+                if lock is not None:
+                    lock.give_back(finished=False)
+            self._held.clear()
+
+    def _run_all(self, jobs: Sequence[Job], executor: Executor) -> None:
         """Runs the jobs; those that another run holds, and those that crashed once, come last.
 
         Between the rounds no lock is held, and within one none is waited for, so that two runs
@@ -425,7 +394,10 @@ class _Run:
             if naps:
                 time.sleep(POLL_SECONDS)
             if naps * POLL_SECONDS >= PATIENCE_SECONDS:
-                self._say_awaited(busy[0])
+                file = self.store.lock_file(busy[0].cell, busy[0].fingerprint)
+                if file not in self._awaited:
+                    self._awaited.add(file)
+                    self.on_event(events.CellNote(busy[0].cell, awaited(file)))
             jobs = [*busy, *self._again]
             self._again.clear()
         for job in [*self._left, *(job for job, _ in self._held.values())]:
@@ -433,18 +405,6 @@ class _Run:
             if record is not None:
                 self._held[job.number] = (job, None)
                 self._finish(job, record)
-
-    def release(self) -> None:
-        for _, lock in self._held.values():
-            if lock is not None:
-                lock.give_back(finished=False)
-        self._held.clear()
-
-    def _say_awaited(self, job: Job) -> None:
-        file = self.store.lock_file(job.cell, job.fingerprint)
-        if file not in self._awaited:
-            self._awaited.add(file)
-            self.on_event(events.CellNote(job.cell, awaited(file)))
 
     # --- taking cells
 
@@ -468,7 +428,10 @@ class _Run:
                 busy.append(job)
                 continue
             self._held[job.number] = (job, lock)
-            self._begin_anew(job)
+            if self.anew is not None:  # checkpoints of its own series stay
+                before = self.store.holder(job.cell, job.fingerprint)
+                if before is None or before.series != self.anew.series:
+                    Partial(job.partial).clear()
             lock.note(replace(self._holder, since=datetime.now(UTC)))
             record = self._settled(job)
             if record is not None:
@@ -476,14 +439,6 @@ class _Run:
                 continue
             self.on_event(events.CellStarted(job.cell))
             yield job
-
-    def _begin_anew(self, job: Job) -> None:
-        """Removes checkpoints from before a series that measures anew, and none of its own."""
-        if self.anew is None:
-            return
-        before = self.store.holder(job.cell, job.fingerprint)
-        if before is None or before.series != self.anew.series:
-            Partial(job.partial).clear()
 
     @cached_property
     def _holder(self) -> Holder:
@@ -497,23 +452,19 @@ class _Run:
         return self._given_up(job)
 
     def _given_up(self, job: Job) -> Record | None:
-        """The failed record of a cell that all runs together have tried often enough."""
+        """The failed record of a cell that runs have tried often enough, with the remedy once."""
         known = self._failures(job)
         if known is None or known[0].count < MOST_FAILURES:
             return None
-        self._say_given_up(job, known[1])
-        return known[1]
-
-    def _say_given_up(self, job: Job, record: Record) -> None:
-        """Names the remedy, once a run."""
-        if self._has_given_up:
-            return
-        self._has_given_up = True
-        text = (
-            "failed before with this code, and is not run again, nor are other such cells. Remove "
-            f"{self.store.file_of(record)} to try this one anew, or use --fresh for all."
-        )
-        self.on_event(events.CellNote(job.cell, text))
+        record = known[1]
+        if not self._has_given_up:
+            self._has_given_up = True
+            text = (
+                "failed before with this code, and is not run again, nor are other such cells. "
+                f"Remove {self.store.file_of(record)} to try this one anew, or use --fresh for all."
+            )
+            self.on_event(events.CellNote(job.cell, text))
+        return record
 
     def _failures(self, job: Job) -> tuple[Failures, Record] | None:
         """How often a cell failed with this code and demand; in a series, within it alone."""
@@ -570,7 +521,7 @@ class _Run:
         self._finish(job, record)
 
     def _mark_failure(self, job: Job, outcome: JobOutcome, record: Record) -> bool:
-        """Marks a failure in the store, and returns whether this run tries the cell again.
+        """Marks a failure, and tells whether this run tries the cell again.
 
         All runs together try it `MOST_FAILURES` times. What never began counts for this run alone.
         """

@@ -15,8 +15,7 @@ from typing import Any
 from reproaudit.cell import NUMBA_VARIABLE, THREAD_VARIABLES
 from reproaudit.errors import UsageError
 
-VECTORS = ("avx512f", "avx2", "avx", "sse4_2", "asimd")
-"""Sets of vector instructions, the widest first: libraries choose their kernels by them."""
+VECTORS = ("avx512f", "avx2", "avx", "sse4_2", "asimd")  # the widest first: they choose kernels
 
 
 KERNEL_VARIABLES = (
@@ -93,11 +92,7 @@ def has_driver() -> bool:
 
 
 def pick_device(wish: str, may_use_card: Callable[[], bool] = lambda: True) -> str:
-    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none.
-
-    Args:
-        may_use_card: asked for ``auto`` alone, where there may be a card.
-    """
+    """The device for the user's ``auto``, ``cpu`` or ``cuda``; a UsageError if there is none."""
     if wish not in ("auto", "cpu", "cuda"):
         raise UsageError(f"unknown device '{wish}'. Use auto, cpu or cuda.")
     asks = wish == "cuda" or (wish == "auto" and has_driver() and may_use_card())

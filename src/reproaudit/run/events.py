@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell, TierKey
 from reproaudit.records import CellStatus, Record
+
+
+@dataclass(frozen=True)
+class WorkStarted:
+    """Work on some papers begins, or goes on; no cell starts after `until` on the clock."""
+
+    audits: tuple[Audit, ...] = ()
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -21,12 +31,7 @@ class PhaseStarted:
 
 @dataclass(frozen=True)
 class PlannedCell:
-    """A cell of a plan.
-
-    Attributes:
-        steps: the steps of all its phases; 0 if they are not known.
-        seconds: what its finished record took; None if it has none.
-    """
+    """A cell of a plan; its steps, 0 if not known, and the seconds of its record, if it has one."""
 
     cell: Cell
     steps: int = 0
@@ -90,18 +95,15 @@ class CellFinished:
 
 @dataclass(frozen=True)
 class PaperFinished:
-    """Every planned cell of a paper has its record.
-
-    Attributes:
-        planned: the fingerprint of each cell's record, by the tier and key of the cell.
-    """
+    """Every planned cell of a paper has its record; `planned` has the fingerprints."""
 
     paper: str
     planned: Mapping[TierKey, str]
 
 
 Event = (
-    PhaseStarted
+    WorkStarted
+    | PhaseStarted
     | PlanReady
     | CellStarted
     | CellActivity
@@ -111,6 +113,12 @@ Event = (
     | PaperFinished
 )
 OnEvent = Callable[[Event], None]
+
+
+def ignored(_news: object) -> None:
+    """Take what a caller does not want to know."""
+
+
 MayStart = Callable[[Cell], bool]
 
 
@@ -122,10 +130,9 @@ class Summary:
     completed: int = 0
     diverged: int = 0
     failed: int = 0
+    # by paper, the fingerprint of each cell's record, and how many were left for other runs
     planned: dict[str, dict[TierKey, str]] = field(default_factory=dict, compare=False)
-    """By paper, the fingerprint of each cell's record, there or to be made."""
     left: Counter[str] = field(default_factory=Counter, compare=False)
-    """By paper, how many cells have no record and were left for other runs."""
 
     def plan(self, cell: Cell, fingerprint: str) -> None:
         """Notes under which fingerprint a cell has its record, or will have it."""

@@ -23,8 +23,7 @@ from reproaudit.files import decode_json
 _HEAD = b"reproaudit generators "
 """Begins a checkpoint that has states, which are a line of JSON; then follows a module's own."""
 
-MOST_POSITION = 624
-"""The place in NumPy's state behind which there are no numbers left."""
+MOST_POSITION = 624  # in NumPy's state; behind it there are no numbers left
 
 _log = logging.getLogger(__name__)
 
@@ -53,8 +52,8 @@ def with_states(checkpoint: bytes) -> bytes:
 def restored(data: bytes) -> bytes | None:
     """The checkpoint in what `with_states` made, once the generators are as they were then.
 
-    A checkpoint of an earlier version has no states, and leaves them as they are. If the states
-    cannot be restored, they are left, too, and there is no checkpoint: its phase starts anew.
+    An earlier version's has no states, and leaves them. States that cannot be restored are left as
+    well, and there is no checkpoint: its phase starts anew.
     """
     if not data.startswith(_HEAD):
         return data

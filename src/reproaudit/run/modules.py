@@ -31,19 +31,15 @@ from reproaudit.errors import OF_THE_EXTRA_RUN, AuditError, SpecError
 from reproaudit.lab.experiment import Experiment
 from reproaudit.store.code import PaperFiles, files_of
 
-_PACKAGE = "_audits_"
-"""Begins the names of packages that stand for users' folders."""
-
+_PACKAGE = "_audits_"  # begins the names of packages that stand for users' folders
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Names of folders that hold installed libraries."""
 
 
 def load_experiments(module: Module) -> Mapping[str, Experiment]:
     """The experiments of a paper: its module is imported here, or its run file read.
 
     Raises:
-        SpecError: if it cannot be imported or defines no ``EXPERIMENTS``, on one line; or listing
-            every fault of the run file.
+        SpecError: if it cannot be imported, has no ``EXPERIMENTS``, or its run file has faults.
         ModuleNotFoundError: if a library of the extra ``run`` is not installed.
     """
     if module.is_run_file:
@@ -74,8 +70,7 @@ def load_experiments(module: Module) -> Mapping[str, Experiment]:
 def own_neighbours(module: Module) -> Iterator[None]:
     """Let a user's module import its neighbours, which its digest covers, and no other file there.
 
-    Raises:
-        SpecError: naming a file that no digest covers, or that was imported in a neighbour's place.
+    A SpecError names a file that no digest covers, or that was imported in a neighbour's place.
     """
     if module.importable or module.is_run_file:
         yield
@@ -145,11 +140,7 @@ def _installed() -> list[str]:
 
 
 def places_of_libraries() -> list[str]:
-    """Return the places on ``sys.path`` that hold Python, reproaudit and what is installed.
-
-    They come first to last, with those that the user's ``PYTHONPATH`` names, and none of a folder
-    of audits, nor of the program's own or the working folder.
-    """
+    """Return the places on ``sys.path`` of Python, reproaudit, libraries and ``PYTHONPATH``."""
     standard = Path(os.__file__).parent
     given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     stated = {str(PACKAGE_FOLDER.parent), *map(os.path.abspath, given)}
@@ -163,11 +154,7 @@ def places_of_libraries() -> list[str]:
 
 @contextmanager
 def _siblings(folder: Path) -> Iterator[None]:
-    """Let a module import more of its siblings by name, and none of another folder's.
-
-    Helpers in two folders may have the same name, and Python keeps the first that it finds. The
-    folder is on ``sys.path`` only for so long: nothing else imports from it.
-    """
+    """Let a module import more of its siblings by name, and none of another folder's."""
     packages = [name for name in sys.modules if name.startswith(_PACKAGE) and "." not in name]
     roots = [root for name in packages for root in sys.modules[name].__path__]
     below = tuple(f"{root}/" for root in roots if root != str(folder))

@@ -41,14 +41,9 @@ from reproaudit.store.code import NOT_PACKAGES, closure_of, versions
 from reproaudit.store.coordinates import coordinates_along, declared_axes
 from reproaudit.store.records import Clock, Partial
 
-CELL_THREADS = 1
-"""The threads of each cell, however many run at once, so that their number changes no bit."""
-
-PROGRESS_SECONDS = 0.1
-"""The seconds between two reports of a phase's progress, but for its end."""
-
-LONGEST_TRACE = 20_000
-"""The last characters of a traceback that are kept."""
+CELL_THREADS = 1  # however many run at once, so that their number changes no bit
+PROGRESS_SECONDS = 0.1  # between two reports of a phase's progress, but for its end
+LONGEST_TRACE = 20_000  # its last characters are kept
 
 
 @dataclass(frozen=True)
@@ -57,14 +52,12 @@ class Job:
 
     Attributes:
         number: the caller's name for it.
-        code: the digest of its code, as it was planned.
-        versions: of what computes it, as they were planned.
+        code: the digest of its code, as it was planned; as `versions`, of what computes it.
         data: checksum of each data file, by name.
         proxy: the stand-in for the paper's data or method, or None.
         phases: the steps of each phase.
         blocked: why it cannot be measured at all, for instance for want of its data.
         declared: its measurements by name, to which it is held; None if to nothing.
-        fingerprint: what identifies it, and names its record.
         adopted: the digests of other codes that gave the same bits, the newest first.
         partial: the folder for checkpoints.
     """
@@ -96,8 +89,7 @@ class JobOutcome:
         is_final: whether a job that failed is not run again, for instance since it hit a limit.
         has_begun: whether measuring began; what kept a job from that may be gone next time.
         is_kept: whether its record is in the store already.
-        memory: the most bytes that the process, or a child that has ended, held so far; 0 if
-            nobody looked.
+        memory: the most bytes that the process, or its child, held so far; 0 if nobody looked.
     """
 
     number: int
@@ -114,8 +106,7 @@ def compute(
 ) -> JobOutcome:
     """Runs a job in this process; whatever its experiment raises becomes its record's error.
 
-    What is raised after this process was asked to end is raised here, too. The last checkpoint
-    stays.
+    What is raised after this process was asked to end is raised here. The last checkpoint stays.
     """
     folder = os.getcwd()
     session = JobSession(job, on_event)
@@ -201,13 +192,10 @@ def _record(
 
 
 def _judged(job: Job, measured: Measurements) -> tuple[CellStatus, str | None]:
-    """The status of what was measured, and why it is not completed.
-
-    Whatever ranges are declared, the numbers of a run that diverged may lie beyond them.
-    """
+    """The status of what was measured, and why it is not completed."""
     divergence = _divergence(measured)
     declared = job.declared
-    if declared is not None and divergence is not None:
+    if declared is not None and divergence is not None:  # its numbers may lie beyond any range
         no_range = {"range": None}
         declared = {name: declared[name].model_copy(update=no_range) for name in declared}
     if declared is not None:
@@ -268,10 +256,7 @@ def _measure(job: Job, session: JobSession) -> Measurements:
 
 @cache
 def _loaded(module: Module, code: str) -> Mapping[str, Experiment]:
-    """A module's experiments, whose code is what was planned, before it is imported and after.
-
-    What was planned is what somebody consented to, perhaps on another machine.
-    """
+    """A module's experiments, if its code is what was planned, before it is imported and after."""
     _hold_to(code, module)
     if not module.importable and "numba" in sys.modules:
         # compiled code that lies in the user's folder need not be of these sources
@@ -313,10 +298,7 @@ def _environment(job: Job) -> Environment:
 
 @contextmanager
 def reported_compilation(report: Callable[[bool], None]) -> Iterator[None]:
-    """Calls a function with True when Numba begins to compile, and with False when it has.
-
-    Functions that a function calls are compiled within it; they are not reported again.
-    """
+    """Calls a function with True when Numba begins to compile, and with False when it has."""
     if "numba" not in sys.modules:  # what does not import it does not wait for it
         yield
         return

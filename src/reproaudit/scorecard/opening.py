@@ -30,11 +30,6 @@ class Opening:
     inputs: Mapping[str, str]
     head: Mapping[str, Any]
 
-    @property
-    def outcomes(self) -> dict[str, int]:
-        """How many of the paper's own claims have which outcome."""
-        return dict(self.head["counts"]["paper"])
-
 
 def read_opening(file: Path) -> Opening | None:
     """Read the opening of a scorecard's file; None where there is none, or of another version."""

@@ -1,4 +1,4 @@
-"""What every shell is written over: `Workspace` has a method for each command.
+"""What every shell is written over: a function for each command, and the `Workspace` it is given.
 
-It prints nothing and asks nobody itself: a shell hands in callbacks, and gets models back.
+Nothing in here prints, or knows a terminal, a browser or pytest.
 """

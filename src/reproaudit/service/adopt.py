@@ -11,13 +11,11 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit
 from reproaudit.cell import Cell
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import git, listing, scratch_folder, sha256
 from reproaudit.records import CellStatus, Record, differing
 from reproaudit.run.devices import processor
-from reproaudit.run.events import PhaseStarted
-from reproaudit.service.events import OnWork, WorkStarted, ignored
+from reproaudit.run.events import OnEvent, PhaseStarted, WorkStarted, ignored
 from reproaudit.service.run import How
 from reproaudit.store.adoptions import (
     Adoption,
@@ -47,13 +45,11 @@ class Drawn:
 
 @dataclass(frozen=True)
 class CodeComparison:
-    """What a comparison of two codes gave.
+    """What a comparison of two codes gave; `old` is None if all records count as today's.
 
     Attributes:
-        old: the digest of the code that made the records; None if all count as today's.
         records: how many records belong to the pairs.
-        same: the cells that both codes measured alike.
-        differs: the drawn cell of each pair that differs, and what differs.
+        same: how many cells both codes measured alike.
         left: how many pairs are not measured yet.
     """
 
@@ -62,18 +58,9 @@ class CodeComparison:
     new: str
     records: int = 0
     pairs: int = 0
-    same: tuple[ComparedCell, ...] = ()
-    differs: tuple[tuple[Cell, str], ...] = ()
+    same: int = 0
+    differs: tuple[Mapping[str, str | int], ...] = ()
     left: int = 0
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        differs = [
-            {"tier": cell.tier, "experiment": cell.experiment, "seed": cell.seed, "what": what}
-            for cell, what in self.differs
-        ]
-        return {**vars(self), "same": len(self.same), "differs": differs}
 
     @property
     def lines(self) -> Iterator[str]:
@@ -81,8 +68,8 @@ class CodeComparison:
         if self.old is None:
             yield f"{self.paper}: every record counts as today's code ({self.new[:8]}) already."
             return
-        for cell, what in self.differs:
-            yield f"differs: {cell.tier}, {cell.experiment}, seed {cell.seed}: {what}"
+        for cell in self.differs:
+            yield "differs: {tier}, {experiment}, seed {seed}: {what}".format_map(cell)
         if self.left:
             yield (
                 f"{self.paper}: {self.left} of {self.pairs} pairs of experiment and settings are "
@@ -90,27 +77,21 @@ class CodeComparison:
             )
             return
         yield (
-            f"{self.paper}: {len(self.same)} of {self.pairs} pairs of experiment and settings gave "
+            f"{self.paper}: {self.same} of {self.pairs} pairs of experiment and settings gave "
             f"the same bits under {self.old[:8]} and {self.new[:8]}, in a drawn cell of each."
         )
         if self.differs:
             yield f"The others keep their code: 'reproaudit run {self.paper}' measures them anew."
 
 
-class Prepared(StrictModel):
-    """What is ready for an adoption of later code."""
+@dataclass(frozen=True)
+class Prepared:
+    """How many pairs have a cell that is measured with today's code on this processor."""
 
     paper: str
     code: str
-    """The digest of today's code."""
     measured: int
-    """How many pairs have a cell that is measured with it on this processor."""
     pairs: int
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
 
     @property
     def lines(self) -> Iterator[str]:
@@ -121,17 +102,14 @@ class Prepared(StrictModel):
         )
 
 
-def prepare(
+def prepare_adoption(
     entry: Entry,
     audit: Audit,
     how: How,
     reports: Path,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Prepared:
-    """Measure a drawn cell of every pair with today's code, for an adoption of later code.
-
-    Its arguments are those of `adopt_code`.
-    """
+    """Measure a cell of every pair, to compare later code with; arguments as of `adopt_code`."""
     read, adoptions = _known(entry, audit, how, reports, on_event)
     code = adoptions.today
     counting = adoptions.name(code)
@@ -149,17 +127,15 @@ def adopt_code(
     how: How,
     reports: Path,
     wanted: str | None = None,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> CodeComparison:
     """Compare today's code with the code of a paper's records, and note where they agree.
 
     Args:
-        reports: the folder of reports; shipped records there are looked at, too.
-        wanted: the ``old`` of `Workspace.adopt`.
+        wanted: the beginning of the digest of the old code; that of most records if None.
 
     Raises:
-        UsageError: if there are no records, if the digest is unknown, or if other versions made
-            all of the records.
+        UsageError: if there are no records, an unknown digest, or other versions made them all.
     """
     store = how.store
     code = closure_of(entry.module)
@@ -194,12 +170,12 @@ def adopt_code(
     left = len(drawn) - len(same) - len(differs)
     if same and not left:
         _note_same(entry, store, old, code.digest, here, same)
-    counts = (len(fitting), len(drawn), same, differs, left)
+    counts = (len(fitting), len(drawn), len(same), differs, left)
     return CodeComparison(entry.slug, old, code.digest, *counts)
 
 
 def _known(
-    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnWork
+    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnEvent
 ) -> tuple[list[Record], Adoptions]:
     """Every record of a paper, shipped ones too, and the adoptions that they bear out."""
     on_event(WorkStarted((audit,)))
@@ -272,7 +248,7 @@ def _drawn(
 
 
 def _measured(
-    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnWork
+    entry: Entry, audit: Audit, how: How, drawn: Sequence[Drawn], on_event: OnEvent
 ) -> dict[Pair, Record]:
     cells = [draw.cell for draw in drawn]
     on_event(WorkStarted((audit,), how.until))
@@ -303,16 +279,17 @@ def _difference(drawn: Drawn, record: Record) -> str:
 
 def _compared(
     drawn: Sequence[Drawn], measured: Mapping[Pair, Record]
-) -> tuple[tuple[ComparedCell, ...], tuple[tuple[Cell, str], ...]]:
+) -> tuple[tuple[ComparedCell, ...], tuple[Mapping[str, str | int], ...]]:
     """The cells that both codes measured alike, and those that differ with what differs."""
     same: list[ComparedCell] = []
-    differs: list[tuple[Cell, str]] = []
+    differs: list[Mapping[str, str | int]] = []
     for draw in drawn:
         if draw.pair not in measured:
             continue
         record = measured[draw.pair]
         if what := _difference(draw, record):
-            differs.append((draw.cell, what))
+            named = {name: getattr(draw.cell, name) for name in ("tier", "experiment", "seed")}
+            differs.append({**named, "what": what})
         else:
             numbers = measured_by(record)
             same.append(ComparedCell(**draw.pair._asdict(), seed=record.seed, measured=numbers))

@@ -22,17 +22,10 @@ from reproaudit.audit.review import (
 from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError, did_you_mean
 
-Signed = TypeVar("Signed", Review, SignOff)
-"""What a reviewer says at most once."""
-
-DISPUTABLE = ("claim", "arm", "source")
-"""The words that name what can be disputed; a claim's dispute covers its bound."""
-
-SIGN_OFF = "sign-off"
-"""The item of the desk's page that signs a version off."""
-
+Signed = TypeVar("Signed", Review, SignOff)  # what a reviewer says at most once
+DISPUTABLE = ("claim", "arm", "source")  # a claim's dispute covers its bound
+SIGN_OFF = "sign-off"  # items of the desk's page
 NOTE = "note"
-"""The item of the desk's page that holds the note."""
 
 
 class FieldError(UsageError):
@@ -67,9 +60,8 @@ def item_of(dispute: Dispute) -> str:
 def audited(audit: Audit, item: str) -> list[StrictModel]:
     """Return what the audit states of an item of the desk's page; nothing if it has no such item.
 
-    Args:
-        audit: the audit; all of it is what a sign-off and a note are about.
-        item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, the sign-off or the note.
+    An item is a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, or, of all of the audit,
+    the sign-off or the note.
     """
     if item in (SIGN_OFF, NOTE):
         return [audit]
@@ -83,11 +75,9 @@ def audited(audit: Audit, item: str) -> list[StrictModel]:
 def entries_on(
     reviews: Reviews, audit: Audit, item: str, reviewer: str, blind: bool
 ) -> Sequence[StrictModel]:
-    """Return what a review file says of an item, as far as the reviewer may see it.
+    """Return what a review file says of an item of `audited`, as far as the reviewer may see it.
 
-    Args:
-        item: as of `audited`.
-        blind: whether others' decisions are hidden until the reviewer's own.
+    Others' decisions are hidden from the blind until they have decided themselves.
     """
     if item == SIGN_OFF:
         decided = [entry for entries in reviews.variables.values() for entry in entries]
@@ -113,16 +103,13 @@ def with_decision(
 ) -> Reviews:
     """Return the reviews with the reviewer's decision on a variable, in place of an earlier one.
 
-    Raises:
-        UsageError: if the decision is none of the three, or has no reason.
+    A UsageError if the decision is none of the three, or has no reason.
     """
     known = {word.value.replace("_", " "): word for word in ReviewDecision}
     chosen = known.get(decision.replace("_", " ").strip().lower())
     if chosen is None:
         raise FieldError("decision", f"expected one of {', '.join(known)}.")
-    if not (reason := _readable(reason)):
-        raise FieldError("reason", "expected a reason.")
-    entry = Review(reviewer=reviewer, decision=chosen, reason=reason, as_of=today)
+    entry = Review(reviewer=reviewer, decision=chosen, reason=_reason(reason), as_of=today)
     return _with_decisions(reviews, name, _replaced(reviews.variables.get(name, ()), entry))
 
 
@@ -131,16 +118,13 @@ def dispute(
 ) -> Reviews:
     """Return the reviews with the reviewer's dispute, in place of an earlier one of the same.
 
-    Raises:
-        UsageError: if the audit has no such item, or no reason is given.
+    A UsageError if the audit has no such item, or no reason is given.
     """
     kind, _, name = item.partition(" ")
     if name not in (known := subjects(audit)[kind]):
         raise UsageError(f"no {kind} '{name}'. {did_you_mean(name, known)}")
-    if not (reason := _readable(reason)):
-        raise FieldError("reason", "expected a reason.")
     about = {kind: name}
-    entry = Dispute(**about, reviewer=reviewer, reason=reason, as_of=today)
+    entry = Dispute(**about, reviewer=reviewer, reason=_reason(reason), as_of=today)
     return reviews.model_copy(
         update={"disputes": (*_other_disputes(reviews, item, reviewer), entry)}
     )
@@ -164,14 +148,9 @@ def sign_off(reviews: Reviews, audit: Audit, reviewer: str, today: date) -> Revi
 
 
 def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: date) -> Reviews:
-    """Return the reviews with the reviewer's note, in place of an earlier one of theirs.
+    """Return the reviews with the reviewer's note on answers, in place of an earlier one of theirs.
 
-    Args:
-        text: the note; line breaks count as spaces.
-        answers: the digest of the answers that it is written for.
-
-    Raises:
-        UsageError: if the text is empty, too long or not readable, or another's note is there.
+    A UsageError if the text is empty, too long or not readable, or another's note is there.
     """
     if (control := UNREADABLE.search(text)) is not None:
         what = f"the control character U+{ord(control.group()):04X}"
@@ -195,16 +174,12 @@ def with_note(reviews: Reviews, text: str, reviewer: str, answers: str, today: d
 
 
 def withdraw(reviews: Reviews, item: str, who: str) -> Reviews:
-    """Return the reviews without what somebody has said, whether the audit has the item or not.
+    """Return the reviews without what somebody said, whether or not the audit has the item.
 
-    With a reviewer's decision their sign-off goes, too.
+    With a reviewer's decision their sign-off goes, too. A UsageError if they said nothing of it.
 
     Args:
         item: a variable, ``claim ID``, ``arm NAME``, ``source SETTING``, ``answer ID`` or the note.
-        who: the reviewer, or who answered.
-
-    Raises:
-        UsageError: if they have said nothing of it.
     """
     kind, _, name = item.partition(" ")
     if item == NOTE:
@@ -283,6 +258,12 @@ def carry_out(reviews: Reviews, audit: Audit, order: str, reviewer: str, today: 
 def _readable(text: str) -> str:
     """The text with spaces for characters that no file may hold: copies from a PDF have them."""
     return UNREADABLE.sub(" ", text).strip()
+
+
+def _reason(text: str) -> str:
+    if not (reason := _readable(text)):
+        raise FieldError("reason", "expected a reason.")
+    return reason
 
 
 def _variable(name: str) -> VariableName:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reproaudit.audit.catalog import Entry
+from reproaudit.audit.model import TierName
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.export.registry import ExportRequest, export_files
 from reproaudit.report.making import as_written_words
-from reproaudit.store.records import Store
+from reproaudit.service.workspace import Workspace
 from reproaudit.store.shipped import packed_for_report
 
 
 @dataclass(frozen=True)
 class Exports:
-    """The files of an export.
-
-    Attributes:
-        data: what ``--json`` prints: paper, tier, format, and each file with size and digest.
-        remarks: what a reader of the files should know.
-    """
+    """The files of an export, what ``--json`` prints of them, and remarks for their reader."""
 
     written: tuple[Path, ...]
     data: dict[str, Any]
@@ -31,34 +26,32 @@ class Exports:
 
 
 def export_paper(
+    workspace: Workspace,
     entry: Entry,
     export_format: str,
-    scorecard: Callable[[], Scorecard],
-    store: Store,
+    *,
+    tier: TierName | None = None,
     out: Path | None = None,
     **signature: Any,
 ) -> Exports:
-    """Write a paper's scorecard in a standard format.
+    """Write a paper's scorecard in a standard format, by default to ``exports/SLUG``.
 
     Args:
-        scorecard: reads the scorecard, once the request is found to suit the format.
-        out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
         signature: what only a person can state; `ExportRequest` describes it.
 
     Raises:
         UsageError: if there is nothing to export, or the request does not suit the format.
-        StoreError: if something cannot be read or written.
     """
     slug = entry.slug
     remarks: list[str] = []
 
     def card() -> Scorecard:
-        read = scorecard()
+        read = workspace.scorecard(entry, tier)
         if words := as_written_words(read):
             remarks.append(f"{slug}: {words}")
         return read
 
-    pack = partial(packed_for_report, store, slug)
+    pack = partial(packed_for_report, workspace.records, slug)
     request = ExportRequest(card, entry.audit_file, pack, **signature)
     written, data = export_files(export_format, request, slug, out)
     if missing := data.get("missing"):

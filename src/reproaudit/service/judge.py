@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from reproaudit.audit.catalog import Entry
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.review import Reviews
 from reproaudit.errors import UsageError
 from reproaudit.files import new_folder, write_whole
-from reproaudit.formats.scorecard import RuleStanding, Scorecard
+from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import ImportedLogs, import_logs
 from reproaudit.intake.memory import read_runs
 from reproaudit.intake.reading import Submission, read_submission
 from reproaudit.intake.writing import template_files, write_submission
 from reproaudit.report.brief import brief_page
-from reproaudit.report.files import json_data
 from reproaudit.scorecard.answers import scorecard_of_submission
 from reproaudit.scorecard.standing import standing_of
 from reproaudit.service.pages import refresh_register, write_report
@@ -30,54 +28,29 @@ class Judged:
     scorecard: Scorecard
     written: tuple[Path, ...] = ()
     logs: ImportedLogs | None = None
-    """What became of the logs, if logs were judged."""
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        return json_data(self.scorecard)
 
 
-@dataclass(frozen=True)
-class Imported:
-    """Logs that became a folder of measurements, which `judge` reads."""
-
-    folder: Path
-    logs: ImportedLogs
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        names = ("ignored_runs", "skipped", "settings", "lines")
-        parts = {name: getattr(self.logs, name) for name in names}
-        return {"folder": str(self.folder), **parts}
-
-
-def judge_elsewhere(
-    audit: Audit,
-    measurements: Path | Submission,
+def judge_submission(
+    submission: Submission,
     claims: Sequence[str] | None = None,
-    reviews: Reviews | None = None,
+    *,
+    entry: Entry | None = None,
     pages: Path | None = None,
-    standing: RuleStanding | None = None,
+    results: Sequence[Path] = (),
 ) -> Judged:
-    """Judge measurements by the rules of an audit.
+    """Judge measurements by the rules of their audit, for some claims or, with None, for all.
 
     Args:
-        measurements: a folder with a manifest, or what was read already.
-        claims: ids of the claims to judge; every claim if none.
+        entry: where the audit's file is, with what reviewers say beside it.
         pages: the folder of reports; no page is written if None.
-        standing: whether the rule stood before the runs, if somebody looked.
+        results: the files of the runs; whether the audit's rule stood before them is looked up.
 
     Raises:
-        SpecError: listing everything that does not fit the audit.
-        UsageError: if there is no such claim, or no manifest.
-        StoreError: if a page cannot be written.
+        UsageError: if there is no such claim.
     """
-    if isinstance(measurements, Path):
-        measurements = read_submission(audit, measurements)
-    card = scorecard_of_submission(measurements, claims, reviews)
-    if standing is not None:
+    card = scorecard_of_submission(submission, claims, None if entry is None else entry.reviews())
+    if entry is not None and results:
+        standing = standing_of(submission.audit, entry.audit_file, results, submission.tier)
         card = card.model_copy(update={"rule": standing})
     if pages is None:
         return Judged(card)
@@ -85,59 +58,48 @@ def judge_elsewhere(
 
 
 def judge_folder(
-    audit: Audit,
+    paper: Audit | Entry,
     folder: Path,
     claims: Sequence[str] | None = None,
-    *,
-    audit_file: Path | None = None,
-    reviews: Reviews | None = None,
     pages: Path | None = None,
 ) -> Judged:
-    """Judge a folder with a manifest; other arguments and errors are those of `judge_elsewhere`.
-
-    Args:
-        audit_file: the audit's file, by which it is known since when its rule stands.
-    """
+    """Judge a folder with a manifest, or raise a SpecError; see `judge_submission`."""
+    audit, entry = _known(paper)
     submission = read_submission(audit, folder)
-    standing = None
-    if audit_file is not None:
-        files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-        standing = standing_of(audit, audit_file, [folder, *files], submission.tier)
-    return judge_elsewhere(audit, submission, claims, reviews, pages, standing)
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    return judge_submission(submission, claims, entry=entry, pages=pages, results=[folder, *files])
 
 
 def judge_logs(
-    audit: Audit,
+    paper: Audit | Entry,
     logs: Sequence[Path],
     mapping: Path | None = None,
     *,
-    audit_file: Path | None = None,
     claims: Sequence[str] = (),
-    reviews: Reviews | None = None,
     pages: Path | None = None,
     **said: str | None,
 ) -> Judged:
-    """Judge logs in one step; arguments and errors are those of `import_logs`.
-
-    Args:
-        audit_file: the audit's file, by which it is known since when its rule stands.
-        pages: the folder of reports; no page is written if None.
-    """
+    """Judge logs in one step; arguments and errors are of `import_logs` and `judge_submission`."""
+    audit, entry = _known(paper)
     logged = import_logs(audit, logs, mapping, claims=claims, **said)
-    submission = read_runs(logged.audit, logged.measured, logged.head)
-    standing = None
-    if audit_file is not None:
-        standing = standing_of(audit, audit_file, [*logs, *logged.files], submission.tier)
-    judged = judge_elsewhere(logged.audit, submission, claims or None, reviews, pages, standing)
+    judged = judge_submission(
+        read_runs(logged.audit, logged.measured, logged.head),
+        claims or None,
+        entry=entry,
+        pages=pages,
+        results=[*logs, *logged.files],
+    )
     return replace(judged, logs=logged)
 
 
-def write_brief_page(judged: Judged, file: Path) -> None:
-    """Write a page of at most sixty lines: rule, counts, controls, horizon and choices.
+def _known(paper: Audit | Entry) -> tuple[Audit, Entry | None]:
+    return (paper, None) if isinstance(paper, Audit) else (paper.audit(), paper)
 
-    Raises:
-        UsageError: if there is such a file, which is never written over.
-        StoreError: if it cannot be written.
+
+def write_brief_page(judged: Judged, file: Path) -> None:
+    """Write a new page of at most sixty lines: rule, counts, controls, horizon and choices.
+
+    A UsageError if there is such a file, which is never written over.
     """
     if file.exists():
         raise UsageError(f"{file}: exists already; expected a new file. Name another.")
@@ -150,9 +112,7 @@ def write_template(
 ) -> tuple[Path, ...]:
     """Write a folder of measurements that is to be filled in; return its files, the manifest first.
 
-    Raises:
-        UsageError: if there is no such claim, or the folder exists.
-        StoreError: if it cannot be written.
+    A UsageError if there is no such claim, or the folder exists.
     """
     texts = template_files(audit, tier, claims)
     with new_folder(folder, "Name another with --template, or remove it.") as new:
@@ -170,13 +130,9 @@ def import_folder(
     *,
     claims: Sequence[str] = (),
     **stated: str | None,
-) -> Imported:
-    """Turn logs into a folder of measurements; other arguments are those of `import_logs`.
-
-    Raises:
-        AuditError: as `import_logs` does, or if the folder exists, or `judge` would refuse it.
-    """
+) -> ImportedLogs:
+    """Turn logs into a new folder that `judge` reads; arguments and errors are of `import_logs`."""
     with new_folder(out, "Name another with --out, or remove it.") as folder:
         imported = import_logs(audit, logs, mapping, claims=claims, **stated)
         write_submission(folder, audit, imported.measured, imported.head)
-    return Imported(out, imported)
+    return imported

@@ -24,8 +24,7 @@ from reproaudit.scorecard.opening import (
 if TYPE_CHECKING:  # a list of papers whose pages are of today starts without models
     from reproaudit.formats.scorecard import Scorecard
 
-FEWEST_OF_TITLE = 10
-"""Characters of a title for which the answers of other papers leave room."""
+FEWEST_OF_TITLE = 10  # characters for which answers of other papers leave room
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,8 @@ class ScaleSummary:
     Attributes:
         tier: None, as `outcomes`, of a paper that has not run.
         outcomes: how many of the paper's own claims have which outcome.
-        shipped: whether they came with the installation.
         measured_by: who measured elsewhere what was judged.
         outdated: whether the audit has changed since.
-        marks: each outcome in one character.
     """
 
     tier: str | None = None
@@ -57,12 +54,10 @@ class ScaleSummary:
 
 @dataclass(frozen=True)
 class PaperSummary:
-    """The names of a paper, what is documented of it, and its last answers.
+    """A paper's names, how many variables are documented of it, and its last answers.
 
     Attributes:
-        documented: the variables that reviewers find documented; None where nobody has reviewed.
-        card: the variables that the card finds documented.
-        of: the variables that are scored.
+        documented: by reviewers; None where nobody has reviewed. `card` is by the card, of `of`.
         shown: the answers that `report` shows.
         scales: the answers at each scale, the largest first.
     """
@@ -91,11 +86,7 @@ class PaperSummary:
 
 @dataclass(frozen=True)
 class Listed:
-    """All papers that can be read, and why others cannot.
-
-    Attributes:
-        errors: by slug, in the order of the papers.
-    """
+    """All papers that can be read, and by slug, in their order, why others cannot."""
 
     papers: tuple[PaperSummary, ...]
     errors: Mapping[str, AuditError]
@@ -124,11 +115,16 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
     pages = [page for page in found if page is not None]
     if not pages or not all(page.opening for page in pages):
         return None
-    scales = tuple(page.scale for page in pages if page.tier != "smoke" or len(pages) == 1)
+    scales = tuple(
+        _scale(page.tier, page.opening.head, page.shipped)
+        for page in pages
+        if page.opening and (page.tier != "smoke" or len(pages) == 1)
+    )
     shown = next((page for page in pages if not page.shipped), pages[0])
     first = shown.opening
     if first is None:
         return None
+    whole = _scale(first.tier, first.head, shown.shipped)
     return PaperSummary(
         slug=entry.slug,
         title=first.head["title"],
@@ -136,7 +132,7 @@ def opened(entry: Entry, store: Path, out: Path) -> PaperSummary | None:
         documented=first.head["documented"].get("by_reviewers"),
         card=first.head["documented"]["card"],
         of=first.head["documented"]["of"],
-        shown=replace(shown.scale, tier=first.tier, no_guess_varied=False, marks=scales[0].marks),
+        shown=replace(whole, no_guess_varied=False, marks=scales[0].marks),
         scales=scales,
     )
 
@@ -148,18 +144,6 @@ class _Page:
     tier: str
     opening: Opening | None
     shipped: bool = False
-
-    @property
-    def scale(self) -> ScaleSummary:
-        """The answers at its scale."""
-        head = {} if self.opening is None else self.opening.head
-        return ScaleSummary(
-            tier=self.tier,
-            outcomes={} if self.opening is None else self.opening.outcomes,
-            shipped=self.shipped,
-            no_guess_varied=bool(head.get("no_guess_varied")),
-            marks={line["outcome"]: line["mark"] for line in head.get("claims", ())},
-        )
 
 
 def _page_of_today(entry: Entry, tier: str, store: Path, out: Path) -> _Page | None:
@@ -192,13 +176,9 @@ def _of_today(opening: Opening | None, entry: Entry) -> Opening | None:
 
 
 def list_entry(entry: Entry, store: Path, out: Path) -> PaperSummary:
-    """Return what is said of a paper, judged or read in whole.
+    """Return what is said of a paper, judged or read in whole; an AuditError if it cannot be read.
 
-    Where there are no answers of ours, they are those on measurements from elsewhere, judged
-    before.
-
-    Raises:
-        AuditError: if the audit or a record cannot be read.
+    For want of answers of ours, they are those on measurements from elsewhere, judged before.
     """
     from reproaudit.audit.documentation import documentation_of
     from reproaudit.scorecard.answers import scorecards_by_scale, scorecards_of_paper
@@ -262,14 +242,19 @@ def scales_words(cards: Iterable[Scorecard]) -> str:
 
 
 def _of_scale(card: Scorecard) -> ScaleSummary:
+    head = card.head.model_dump(mode="json")
+    return replace(_scale(card.tier, head, card.shipped), outdated=bool(card.changed_since))
+
+
+def _scale(tier: str, head: Mapping[str, Any], shipped: bool) -> ScaleSummary:
+    """Return the answers in a scorecard's head, as JSON has it."""
     return ScaleSummary(
-        tier=card.tier,
-        outcomes={outcome.value: count for outcome, count in card.head.counts.paper.items()},
-        shipped=card.shipped,
-        measured_by=(card.head.measured_by,) if card.head.measured_by else (),
-        outdated=bool(card.changed_since),
-        no_guess_varied=card.head.no_guess_varied,
-        marks=_marks([card]),
+        tier=tier,
+        outcomes=dict(head["counts"]["paper"]),
+        shipped=shipped,
+        measured_by=tuple(filter(None, [head.get("measured_by")])),
+        no_guess_varied=bool(head.get("no_guess_varied")),
+        marks={line["outcome"]: line["mark"] for line in head["claims"]},
     )
 
 

@@ -17,43 +17,30 @@ from reproaudit.store.coordinates import MOST_BYTES, axes_file
 from reproaudit.store.memory import most_memory, note_memory
 from reproaudit.store.records import DamagedError, Store
 
-KEPT = ("new", "there already", "failed")
-"""What becomes of a record, in the order of a line."""
+KEPT = ("new", "there already", "failed")  # what becomes of a record, in the order of a line
 
 
 @dataclass(frozen=True)
 class Merged:
-    """By paper and tier, how many records became what, and what is wrong with some."""
+    """For each paper and tier, how many records became what, and what is wrong with some."""
 
-    counts: Mapping[tuple[str, str], Mapping[str, int]]
+    records: tuple[Mapping[str, Any], ...]
     faults: tuple[str, ...]
 
     @property
     def lines(self) -> Iterator[str]:
         """A line for each paper and tier, and for each fault."""
-        for (paper, tier), counts in self.counts.items():
+        for counts in self.records:
             words = (f"{counts[fate]} {fate}" for fate in KEPT if fate in counts)
-            yield f"{paper} {tier}: {', '.join(words)}"
+            yield f"{counts['paper']} {counts['tier']}: {', '.join(words)}"
         yield from self.faults
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        records = [
-            {"paper": paper, "tier": tier, **counts}
-            for (paper, tier), counts in self.counts.items()
-        ]
-        return {"records": records, "faults": self.faults}
 
 
 def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
     """Write what other stores hold into one, each record verified; return what became of it.
 
-    A finished record that is there already stays, whatever another store has.
-
-    Raises:
-        UsageError: if a source is the target, or holds no records.
-        StoreError, TechnicalError: if a folder cannot be read or written.
+    A finished record that is there already stays, whatever another store has. A UsageError if a
+    source is the target, or holds no records.
     """
     for source in sources:
         if same_place(source.root, target.root):
@@ -72,8 +59,12 @@ def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
                 note_memory(target.root, paper, tier, most_memory(source.root, paper, tier) or 0)
             faults.append(_take_axes(source, paper, target))
             merge_logs(paper, source.root, target.root)
-    taken = {place: fates for place, fates in sorted(counts.items()) if fates}
-    return Merged(taken, tuple(filter(None, faults)))
+    taken = (
+        {"paper": paper, "tier": tier, **fates}
+        for (paper, tier), fates in sorted(counts.items())
+        if fates
+    )
+    return Merged(tuple(taken), tuple(filter(None, faults)))
 
 
 def _take(source: Store, path: Path, target: Store) -> tuple[str, str]:

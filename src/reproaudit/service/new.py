@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -12,28 +13,22 @@ from reproaudit.audit.draft import Results, draft_audit, draft_claims, draft_mod
 from reproaudit.audit.loading import read_audit
 from reproaudit.audit.schema import schema_text
 from reproaudit.audit.stated import read_claims
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import UsageError
 from reproaudit.files import same_place, write_whole
 from reproaudit.service.seen import results_in
 
 
-class Draft(StrictModel):
-    """The files of a new paper, and what is left open."""
+@dataclass(frozen=True)
+class Draft:
+    """The files of a new paper, the audit first, and how many places are left open.
+
+    Its remarks say what of the card could not be read, and what was taken for what in results.
+    """
 
     slug: str
     files: tuple[Path, ...]
-    """The audit first; then the module, if something is to be run, and the schema, if the folder
-    had none."""
     todo: int
-    """How many places are left open."""
     remarks: tuple[str, ...]
-    """What of the card could not be read, and what was taken for what in results."""
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
 
 
 def draft(
@@ -46,15 +41,11 @@ def draft(
     results: Sequence[Path] = (),
     force: bool = False,
 ) -> Draft:
-    """Write ``SLUG.yaml``, and ``SLUG.py`` unless claims or results are given.
+    """Write ``SLUG.yaml``, and ``SLUG.py`` unless a list of claims or results to judge are given.
 
     If OUT is the folder of the shipped audits, the module goes to the shipped modules. What
     nothing says is left TODO. The schema by which editors complete and check an audit is put
     beside it, unless the folder has one.
-
-    Args:
-        claims_file: a list of claims, which runs from elsewhere are to be judged by.
-        results: files with such runs.
 
     Raises:
         UsageError: if the slug has another form, or a file exists already.

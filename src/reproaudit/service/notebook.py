@@ -40,10 +40,9 @@ def known_outcomes(words: str) -> frozenset[str]:
 
 
 class PaperScorecard(Scorecard):
-    """A scorecard with what Python users need.
+    """The model that `scorecard.json` holds, with what Python users need.
 
-    It is the very model that `scorecard.json` holds, so that every function that takes a scorecard
-    takes it. Printed it reads as in the terminal; in a notebook it shows a table and its page.
+    Printed it reads as in the terminal; in a notebook it shows a table and its page.
     """
 
     @classmethod
@@ -93,10 +92,7 @@ class PaperScorecard(Scorecard):
         return self.text()
 
     def _repr_html_(self) -> str:
-        """The table of claims, and the whole page folded below it in a frame of its own.
-
-        The frame keeps the page's style sheet from the notebook, and runs nothing.
-        """
+        """The table of claims, and the whole page folded below it in a frame of its own."""
         page = environment().get_template("notebook.html")
         rows = [claim_cells(part) for part in parts(self)]
         return page.render(card=self, columns=COLUMNS, rows=rows, page=self.page(), clean=clean)

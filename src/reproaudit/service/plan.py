@@ -6,10 +6,9 @@ import math
 import string
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from reproaudit.audit.arms import PlannedArm, Role, arms_of, runs_of
 from reproaudit.audit.catalog import Entry, shipped_reports
@@ -22,20 +21,17 @@ from reproaudit.errors import UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import apart, counted, listed, number, stated
 from reproaudit.formats.scorecard import JudgedRecords, Scorecard
-from reproaudit.formats.verdict import Estimate
 from reproaudit.judge.decisions import fewest_yes
 from reproaudit.records import CellStatus, Record
 from reproaudit.scorecard.answers import scorecard_of_paper
+from reproaudit.service.workspace import PaperLike, Workspace
 from reproaudit.store.memory import most_memory
 from reproaudit.store.records import Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
 
-PLAN_LINES = 30
-"""Lines of a plan, so that a logbook holds it."""
+PLAN_LINES = 30  # so that a logbook holds it
 PLAN_WIDTH = 80
-"""Characters of such a line."""
-USUAL_RUNS = (5, 10, 15)
-"""Numbers of runs for which a plan says how many must say yes."""
+USUAL_RUNS = (5, 10, 15)  # for which a plan says how many must say yes
 
 MUST: Mapping[Role, str] = {
     Role.CONTROL: "must fail",
@@ -57,12 +53,7 @@ class NeededYes:
 
 @dataclass(frozen=True)
 class PlannedBeside:
-    """An arm that must run beside a claim's own.
-
-    Attributes:
-        must: what it must do, or what it is for.
-        runs: how many times it runs; None where whoever runs it decides.
-    """
+    """An arm that must run beside a claim's own; `runs` is None where whoever runs it decides."""
 
     name: str
     role: str
@@ -75,12 +66,9 @@ class Headroom:
     """How far the last positive control lay inside a bound: of all conditions, the closest.
 
     Attributes:
-        condition: the check's number.
         typical: the number of its median run.
-        side: where the bound accepts numbers.
         accepted: the least and the largest number that meet the bound; None for an open end.
         room: the distance to the nearest end, negative beyond it.
-        tier: of the runs.
     """
 
     arm: str
@@ -106,17 +94,15 @@ _SIGNS = {Side.BELOW: "<", Side.AT_MOST: "≤", Side.ABOVE: ">", Side.AT_LEAST: 
 
 @dataclass(frozen=True)
 class PlannedClaim:
-    """A claim before its runs.
+    """A claim before its runs; numbers of runs are None where whoever runs it decides.
 
     Attributes:
-        runs: of its own arm; None where whoever runs it decides.
         needed: the runs that must say yes, in words.
         by: `count`, `all`, `mean` or `ranks`, joined if its checks differ.
         decides: by count, for the usual numbers of runs and the planned one, if there is one.
-        arms: what must run beside.
         no_control: why no control must fail, where the audit says so.
         headroom: None where no record has a positive control.
-        cells: how many runs it rests on, which claims share; None where whoever runs it decides.
+        cells: how many runs it rests on, which claims share.
         core_minutes: what these took by the last records; None where none says.
     """
 
@@ -146,10 +132,8 @@ class Plan:
         rule: the digest by which results name the rule that they were made under.
         rules: experiment -> the digest of its rule, from which its seeds follow.
         cells: every run, each once; None where whoever runs them decides how many.
-        core_hours: what they took by the last records; None where none says.
-        measured: how many records say so.
+        core_hours: what they took by so many `measured` records; None where none says.
         memory: the most bytes that a worker held in a run of this tier; None where none is noted.
-        runs_here: whether the audit has a module, so that `run` makes its runs.
     """
 
     slug: str
@@ -162,11 +146,6 @@ class Plan:
     measured: int
     memory: int | None
     runs_here: bool
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
-        return asdict(self)
 
     @property
     def lines(self) -> list[str]:
@@ -213,18 +192,22 @@ class Plan:
         yield "Machines share the runs: the same run with --shard I/N on each, then merge."
 
 
-def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, out: Path) -> Plan:
+def plan_audit(workspace: Workspace, paper: PaperLike, tier: TierName | None = None) -> Plan:
     """Return what will decide and what must run; nothing is run.
+
+    The runs' time is known by the store, else by the records and scorecards of reports.
 
     Args:
         tier: None for quick, or for paper if the audit has no module.
-        store: the records by which the runs' time is known.
-        out: the folder of reports, whose records and scorecards serve where the store has none.
 
     Raises:
         UsageError: at the smoke tier, which judges nothing, or if there are no claims.
         StoreError: at a damaged scorecard.
     """
+    entry = workspace.entry(paper)
+    audit = workspace.audit(paper)
+    store = workspace.records
+    out = workspace.pages
     tier = tier or ("quick" if entry.code is not None else "paper")
     if tier == "smoke":
         raise UsageError("--tier: found 'smoke', which judges nothing; expected quick or paper.")
@@ -235,7 +218,9 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
     if not times.records and card is not None and card.tier == stored_tier(audit, tier):
         times = _Times.on_average(card.records)
     cells = cells_of_tier(audit, tier)
-    is_open = entry.code is None and not _states_runs(audit)
+    own = (experiment.runs for experiment in audit.experiments.values())
+    states_runs = "runs" in audit.model_fields_set or any(runs is not None for runs in own)
+    is_open = entry.code is None and not states_runs
     seconds = times.seconds(cells)
     return Plan(
         slug=entry.slug,
@@ -249,12 +234,6 @@ def plan_audit(entry: Entry, audit: Audit, tier: TierName | None, store: Store, 
         memory=most_memory(store.root, entry.slug, stored_tier(audit, tier)),
         runs_here=entry.code is not None,
     )
-
-
-def _states_runs(audit: Audit) -> bool:
-    """Tell whether an audit says how many runs there are to be."""
-    own = (experiment.runs for experiment in audit.experiments.values())
-    return "runs" in audit.model_fields_set or any(runs is not None for runs in own)
 
 
 def _planned(
@@ -408,11 +387,11 @@ def _last_scorecard(
     entry: Entry, audit: Audit, tier: TierName, store: Store, out: Path
 ) -> Scorecard | None:
     """The last answers at a tier, else at the highest that has some."""
-    for scale in (tier, None):
-        card = scorecard_of_paper(entry, audit, store, scale, out, judge_shipped=False)
-        if card is not None:
-            return card
-    return None
+    cards = (
+        scorecard_of_paper(entry, audit, store, scale, out, judge_shipped=False)
+        for scale in (tier, None)
+    )
+    return next(filter(None, cards), None)
 
 
 def _headroom(claim: Claim, card: Scorecard | None) -> Headroom | None:
@@ -421,27 +400,19 @@ def _headroom(claim: Claim, card: Scorecard | None) -> Headroom | None:
         return None
     arm = next(answer for answer in card.claims if answer.id == claim.id).positive_control
     estimates = () if arm is None else arm.estimates
-    rooms = [near for estimate in estimates if (near := _room(estimate)) is not None]
+    rooms = []
+    for estimate in estimates:
+        typical = estimate.median
+        if typical is not None and not math.isnan(typical):
+            low, high = estimate.limit.accepted
+            room = min(typical - low, high - typical)
+            rooms.append((room / (abs(estimate.limit.at) or 1.0), room, typical, estimate))
     if arm is None or not rooms:
         return None
-    _, estimate, room = min(rooms, key=lambda entry: entry[0])
+    _, room, typical, estimate = min(rooms, key=lambda entry: entry[0])
     limit = estimate.limit
-    ends = [end if math.isfinite(end) else None for end in limit.accepted]
-    typical = estimate.median
-    assert typical is not None  # else it has no room
-    return Headroom(
-        arm.name, estimate.name, typical, limit.side, (ends[0], ends[1]), room, card.tier
-    )
-
-
-def _room(estimate: Estimate) -> tuple[float, Estimate, float] | None:
-    """The distance to the nearest end of the bound: as a share of it, with its estimate, plain."""
-    typical = estimate.median
-    if typical is None or math.isnan(typical):
-        return None
-    low, high = estimate.limit.accepted
-    room = min(typical - low, high - typical)
-    return room / (abs(estimate.limit.at) or 1.0), estimate, room
+    least, most = (end if math.isfinite(end) else None for end in limit.accepted)
+    return Headroom(arm.name, estimate.name, typical, limit.side, (least, most), room, card.tier)
 
 
 # --- lines ----------------------------------------------------------------------------------------
@@ -491,8 +462,7 @@ def _legend(
         yield from _wrapped(f"no control that must fail: {listed(without)}")
 
 
-_FIRM = "\N{NO-BREAK SPACE}"
-"""A blank at which no line ends."""
+_FIRM = "\N{NO-BREAK SPACE}"  # a blank at which no line ends
 
 
 def _cut(lines: list[str], most: int) -> list[str]:

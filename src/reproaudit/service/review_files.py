@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import yaml
@@ -19,29 +22,25 @@ from reproaudit.audit.document import read_file
 from reproaudit.audit.faults import Faults
 from reproaudit.audit.layout import Dumper
 from reproaudit.audit.loading import MAX_AUDIT_BYTES, load_audit, load_reviews
+from reproaudit.audit.model import TierName
 from reproaudit.audit.review import Reviews
-from reproaudit.declarations import StrictModel
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import LOCK_NAME, locked, write_whole
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.service.edits import carry_out, sign_off, with_note
+from reproaudit.service.workspace import Workspace
 
 HEAD = "# Reviewers decide here; `reproaudit review` and the desk write this file whole.\n"
 
 
-class Reviewed(StrictModel):
-    """What a review changed."""
+@dataclass(frozen=True)
+class Reviewed:
+    """What a review changed, and the command that shows the paper's page."""
 
     file: Path
     changed: bool
     diff: str
     show: str
-    """The command that shows the paper's page."""
-
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
 
 
 def named_reviewer(reviewer: str) -> str:
@@ -51,14 +50,22 @@ def named_reviewer(reviewer: str) -> str:
     return reviewer.strip()
 
 
-def note_for(text: str, entry: Entry, card: Scorecard | None) -> tuple[str, str]:
-    """Return a note with the digest of the answers that it is for; a UsageError without them."""
-    if card is None:
-        raise UsageError(
-            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
-            f"no report. Make them with: reproaudit run {entry.slug}"
-        )
-    return text, card.answers_digest
+def answers_reviewed(
+    workspace: Workspace, entry: Entry, tier: TierName | None = None
+) -> Scorecard | None:
+    """Return the answers that a note is written for; None if there are none."""
+    from reproaudit.scorecard.answers import scorecard_of_paper
+
+    here = (entry, entry.audit(), workspace.records, tier, workspace.pages)
+    return scorecard_of_paper(*here, judge_shipped=False)
+
+
+def command_to_show(workspace: Workspace, slug: str, tier: TierName | None = None) -> str:
+    """Return the command that shows a paper's page."""
+    store = None if workspace.store == Path("runs") else workspace.store
+    options = {"tier": tier, "store": store, "out": workspace.reports, "audits": workspace.audits}
+    given = [(f"--{name}", str(value)) for name, value in options.items() if value is not None]
+    return shlex.join(["reproaudit", "report", slug, *chain.from_iterable(given)])
 
 
 def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
@@ -66,9 +73,6 @@ def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
 
     An installed package is never edited: its audit, and what reviewers have said of it, are copied
     to a folder ``audits`` in the working directory, where every command finds the reviews.
-
-    Raises:
-        StoreError, TechnicalError: if they cannot be copied.
     """
     installed = entry.reviewed_file, entry.review_file
     copies: list[Path] = []
@@ -82,15 +86,10 @@ def files_to_review(entry: Entry) -> tuple[Path, Path, list[Path]]:
 def save(path: Path, edit: Callable[[Reviews], Reviews]) -> tuple[Reviews, Reviews, str]:
     """Save what an edit makes of a review file; nobody else saves between reading and writing.
 
-    A symbolic link stays a link: the file behind it is replaced.
+    A symbolic link stays a link: the file behind it is replaced. A SpecError if it has faults.
 
     Returns:
-        What the file said, what it says now, and the unified diff; the same and '' if nothing
-        changed.
-
-    Raises:
-        SpecError: if the file has faults.
-        StoreError, TechnicalError: if it cannot be written.
+        What the file said, what it says now, and the unified diff, '' if nothing changed.
     """
     file = Path(os.path.realpath(path))
     with locked(file.parent / LOCK_NAME):
@@ -125,31 +124,42 @@ def written(reviews: Reviews) -> str:
 
 
 def review_audit(
-    audit_file: Path,
-    file: Path,
+    workspace: Workspace,
+    entry: Entry,
     reviewer: str,
-    orders: Iterable[str],
-    sign: bool,
-    note: tuple[str, str] | None = None,
-) -> str:
-    """Carry out orders, write a note, sign off if asked, save; return what changed, as a diff.
+    orders: Iterable[str] = (),
+    *,
+    note: str | None = None,
+    sign: bool = False,
+    tier: TierName | None = None,
+) -> Reviewed:
+    """Write what a reviewer decides, a note on a tier's present answers, or that they sign off.
 
     Args:
-        orders: what `--set` said; see `reproaudit.service.edits.carry_out`.
-        note: the text of a note, and the digest of the answers that it is written for.
+        orders: such as ``Dataset Splits=disagree: REASON``.
 
     Raises:
-        UsageError: if an order cannot be carried out, or the note cannot be written.
+        UsageError: if nobody reviews, an order cannot be carried out, or a note not written.
         SpecError: if the audit or the review file has faults.
     """
+    who = named_reviewer(reviewer)
+    card = None if note is None else answers_reviewed(workspace, entry, tier)
+    if note is not None and card is None:
+        raise UsageError(
+            f"--note: a note is about answers, and there are none of {entry.slug}: no records, and "
+            f"no report. Make them with: reproaudit run {entry.slug}"
+        )
+    audit_file, file, _ = files_to_review(entry)
     audit = load_audit(audit_file)
     today = date.today()
 
     def carried_out(reviews: Reviews) -> Reviews:
         for order in orders:
-            reviews = carry_out(reviews, audit, order, reviewer, today)
-        if note is not None:
-            reviews = with_note(reviews, note[0], reviewer, note[1], today)
-        return sign_off(reviews, audit, reviewer, today) if sign else reviews
+            reviews = carry_out(reviews, audit, order, who, today)
+        if note is not None and card is not None:
+            reviews = with_note(reviews, note, who, card.answers_digest, today)
+        return sign_off(reviews, audit, who, today) if sign else reviews
 
-    return save(file, carried_out)[2]
+    diff = save(file, carried_out)[2]
+    show = command_to_show(workspace, entry.slug, tier)
+    return Reviewed(file=file, changed=bool(diff), diff=diff, show=show)

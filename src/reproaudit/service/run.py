@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -24,7 +23,7 @@ from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome, Status
 from reproaudit.lab import DATA_VARIABLE
 from reproaudit.records import Record
-from reproaudit.run.cells import Anew, run_cells
+from reproaudit.run.cells import Anew, fingerprints_of, plan_jobs, run_cells
 from reproaudit.run.devices import available_cores, pick_device
 from reproaudit.run.events import (
     Event,
@@ -33,17 +32,18 @@ from reproaudit.run.events import (
     PaperFinished,
     PhaseStarted,
     Summary,
+    WorkStarted,
+    ignored,
 )
 from reproaudit.run.executors.engines import Engine
 from reproaudit.run.executors.local import Executor, Limits
+from reproaudit.run.worker import Job
 from reproaudit.scorecard import history as results
 from reproaudit.scorecard.answers import scorecard_of_store, seconds_of_a_shipped_run
-from reproaudit.service.events import OnWork, WorkStarted, ignored
 from reproaudit.service.pages import write_registers, write_report
-from reproaudit.service.report import scorecards_data
 from reproaudit.store.adoptions import read_adoptions
 from reproaudit.store.code import imports_torch
-from reproaudit.store.records import Store
+from reproaudit.store.records import Store, is_held
 
 Papers = Sequence[tuple[Entry, Audit]]
 
@@ -78,9 +78,7 @@ class How:
     def device_for(self, entry: Entry) -> str:
         """Return cpu or cuda for a paper's cells; ``auto`` is a card only where torch is imported.
 
-        Raises:
-            UsageError: if there is no such device.
-            SpecError: if the paper has no module, or one that is not valid Python.
+        A UsageError if there is no such device; a SpecError as of `closure_of`.
         """
         if self.form == "plain":
             if self.device == "cuda":
@@ -97,11 +95,7 @@ class How:
         on_event: OnEvent,
         judged_too: Iterable[Cell] = (),
     ) -> Summary:
-        """Run the cells of papers that have no record, as `run_cells` does.
-
-        Raises:
-            UsageError: if a device cannot be used as asked.
-        """
+        """Run the cells of papers that have no record; errors as of `run_cells`, `device_for`."""
         if self.data is not None:
             os.environ[DATA_VARIABLE] = str(self.data)
         devices = {entry.slug: self.device_for(entry) for entry, _ in papers}
@@ -167,32 +161,30 @@ def cheapest_first(papers: Papers, tier: TierName) -> Papers:
     return sorted(papers, key=seconds)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ran:
-    """The answers of papers that were run.
+    """The answers of papers that were run, the pages, and why others could not be written.
 
     Attributes:
         failed: how many cells failed.
         left: a sentence on each paper that has cells left for other runs.
-        written: the pages and registers.
-        errors: why other pages could not be written.
     """
 
-    scorecards: tuple[Scorecard, ...]
-    failed: int
-    left: tuple[str, ...] = ()
-    written: tuple[Path, ...] = ()
-    errors: tuple[StoreError, ...] = ()
+    scorecards: list[Scorecard] = field(default_factory=list)
+    failed: int = 0
+    left: list[str] = field(default_factory=list)
+    written: list[Path] = field(default_factory=list)
+    errors: list[StoreError] = field(default_factory=list)
 
     @property
     def went_wrong(self) -> bool:
-        """Whether a cell failed, or a claim could not be answered for want of a sound run."""
-        return self.failed > 0 or any(map(went_wrong, self.scorecards))
-
-    @property
-    def data(self) -> Any:
-        """What ``--json`` prints."""
-        return scorecards_data(self.scorecards)
+        """Whether a cell failed, a claim did or, at the smoke tier, a claim's own run diverged."""
+        claims = [claim for card in self.scorecards for claim in card.claims]
+        if self.failed or any(claim.outcome is Outcome.ERROR for claim in claims):
+            return True
+        smoke = (card for card in self.scorecards if card.tier == "smoke")  # which judges nothing
+        own = (run for card in smoke for claim in card.claims for run in claim.base.runs)
+        return any(run.diverged and run.status is Status.NO for run in own)
 
 
 def run_papers(
@@ -205,17 +197,22 @@ def run_papers(
     cheapest: bool = False,
     pages: Path | None = None,
     on_card: OnCard = ignored,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Ran:
     """Run what is missing of a tier, judge it and, at the paper tier, log what it showed.
 
     A paper is judged as soon as its cells have records, while others still run; it is not judged
-    if cells are left for other runs. Other arguments and errors are those of `Workspace.run`.
+    if cells are left for other runs.
 
     Args:
-        alternatives: whether they are run, too; then what has no record when the time is up stops
-            no judgement.
+        claims: the ids of the claims to run for, with a single paper; every claim if none.
+        alternatives: whether they are run, too; then what is left stops no judgement.
+        cheapest: whether the cheapest paper is run first; the answers stay in order.
         pages: the folder for the pages of each paper when it is judged; None for no pages.
+
+    Raises:
+        UsageError: if there is no such claim.
+        AuditError: if a paper cannot be judged; only when all that can be has been.
     """
     for _, audit in papers if claims else ():
         scope_of(audit, tier, claims)
@@ -242,14 +239,13 @@ def run_papers(
             judging.judge(slug, summary.planned[slug])
     if judging.errors:
         raise judging.errors[0]
-    left = tuple(
-        _left(slug, count, len(summary.planned[slug]))
-        for slug, count in summary.left.items()
-        if not alternatives
-    )
-    cards = tuple(judging.cards[slug] for slug in slugs if slug in judging.cards)
-    judging.write(partial(write_registers, cards))
-    return Ran(cards, summary.failed, left, tuple(judging.written), tuple(judging.unwritten))
+    ran = judging.ran
+    ran.failed = summary.failed
+    for slug, count in summary.left.items() if not alternatives else ():
+        ran.left.append(_left(slug, count, len(summary.planned[slug])))
+    ran.scorecards = [judging.cards[slug] for slug in slugs if slug in judging.cards]
+    judging.write(partial(write_registers, ran.scorecards))
+    return ran
 
 
 @dataclass
@@ -263,12 +259,11 @@ class _Judging:
     tier: TierName
     store: Store
     pages: Path | None
-    on_event: OnWork
+    on_event: OnEvent
     on_card: OnCard
     cards: dict[str, Scorecard] = field(default_factory=dict)
     errors: list[AuditError] = field(default_factory=list)
-    written: list[Path] = field(default_factory=list)
-    unwritten: list[StoreError] = field(default_factory=list)
+    ran: Ran = field(default_factory=Ran)
 
     def __call__(self, event: Event) -> None:
         """Follow an event."""
@@ -292,9 +287,9 @@ class _Judging:
     def write(self, pages: Callable[[Path], Iterable[Path]]) -> None:
         """Write pages or registers, if any are to be written."""
         try:
-            self.written += () if self.pages is None else pages(self.pages)
+            self.ran.written += () if self.pages is None else pages(self.pages)
         except StoreError as error:
-            self.unwritten.append(error)
+            self.ran.errors.append(error)
 
 
 def _judge(
@@ -331,27 +326,6 @@ def _judged_too(audit: Audit, tier: TierName, store: Store) -> Iterator[Cell]:
             yield from cells_of_alternatives(audit, judged)
 
 
-@dataclass(frozen=True)
-class CustomRun:
-    """The records of cells that depart from a tier's rule, in their order; how many failed."""
-
-    records: tuple[Record, ...]
-    failed: int
-
-    @property
-    def data(self) -> list[dict[str, Any]]:
-        """What ``--json`` prints."""
-        return [record.model_dump(mode="json") for record in self.records]
-
-
-def went_wrong(card: Scorecard) -> bool:
-    """Whether a claim failed or, at the smoke tier, which judges nothing, its own run diverged."""
-    if any(claim.outcome is Outcome.ERROR for claim in card.claims):
-        return True
-    own = (run for claim in card.claims for run in claim.base.runs)
-    return card.tier == "smoke" and any(r.diverged and r.status is Status.NO for r in own)
-
-
 # --- custom runs --------------------------------------------------------------------------------
 
 
@@ -362,9 +336,17 @@ def run_custom(
     seeds: Sequence[int] | None,
     experiments: Sequence[str],
     settings: Iterable[str],
-    on_event: OnWork = ignored,
-) -> CustomRun:
-    """Run cells that depart from a tier's rule; arguments and errors as `Workspace.run_custom`."""
+    on_event: OnEvent = ignored,
+) -> tuple[list[Record], int]:
+    """Run cells that depart from a tier's rule; return their records in order, and how many failed.
+
+    Nothing is judged. A UsageError on an experiment or a setting that an audit does not have.
+
+    Args:
+        seeds: instead of the tier's.
+        experiments: of every paper; all if none.
+        settings: other values, such as ``steps=100`` or ``sparse.steps=100``.
+    """
     given = dict(map(parse_setting, settings))
     cells = [
         cell for _, audit in papers for cell in _custom(audit, tier, seeds, experiments, given)
@@ -376,7 +358,7 @@ def run_custom(
         names = list(planned.values())
         made = how.store.records(paper, CUSTOM, only=frozenset(names))
         records += sorted(made, key=lambda record: names.index(record.fingerprint))
-    return CustomRun(tuple(records), summary.failed)
+    return records, summary.failed
 
 
 def _custom(
@@ -436,3 +418,61 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, int):
         return abs(value) < 2**63
     return isinstance(value, float | str)
+
+
+# --- how far a run is -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PaperState:
+    """The cells of a paper's tier, counted, and in words what runs and what failed."""
+
+    paper: str
+    tier: str
+    cells: int
+    done: int
+    running: tuple[str, ...]
+    failed: tuple[str, ...]
+    waiting: int
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """A line for the paper, then for each cell that runs or failed."""
+        yield (
+            f"{self.paper} {self.tier}: {self.done} of {self.cells} cells done, "
+            f"{len(self.running)} running, {len(self.failed)} failed, {self.waiting} waiting"
+        )
+        yield from (f"  running: {line}" for line in self.running)
+        yield from (f"  failed: {line}" for line in self.failed)
+
+
+def state_of(entry: Entry, audit: Audit, tier: TierName, how: How) -> PaperState:
+    """Return the state of a paper's cells, whoever computes them; nothing is run or written."""
+    jobs = plan_jobs(
+        cells_of_tier(audit, tier),
+        lambda _slug: entry.module,
+        how.store,
+        how.device_for(entry),
+        how.form,
+        adoptions={entry.slug: read_adoptions(entry, how.store.root)},
+    )
+    done = 0
+    running: list[str] = []
+    failed: list[str] = []
+    for job in jobs:
+        if any(how.store.path(job.cell, name).exists() for name in fingerprints_of(job)):
+            done += 1
+        elif is_held(how.store.lock_file(job.cell, job.fingerprint)):
+            holder = how.store.holder(job.cell, job.fingerprint)
+            by = f"{holder.place}, since {holder.since:%Y-%m-%d %H:%M} UTC" if holder else ""
+            running.append(f"{_name(job)}: {by or 'another run'}")
+        elif record := how.store.find_failed(job.cell, job.fingerprint):
+            failed.append(f"{_name(job)}: {record.error}")
+    waiting = len(jobs) - done - len(running) - len(failed)
+    counts = (len(jobs), done, tuple(running), tuple(failed), waiting)
+    return PaperState(entry.slug, tier, *counts)
+
+
+def _name(job: Job) -> str:
+    differ = ", ".join(f"{name}={value}" for name, value in sorted(job.cell.settings.items()))
+    return f"{job.cell.experiment}, seed {job.cell.seed} ({differ})"

@@ -31,8 +31,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.service.judge import judge_logs
 
-MOST_COMPARED = MOST_IN_FULL + 1
-"""Arms that a draft makes claims of."""
+MOST_COMPARED = MOST_IN_FULL + 1  # arms that a draft makes claims of
 EVERYTHING = Asked(wanted=frozenset({"*"}))
 _SLUG = "results"
 
@@ -47,13 +46,9 @@ _BOOKKEEPING = re.compile(
 
 
 def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
-    """Return what files seem to hold, and what is to be said of it.
+    """Return what files seem to hold, and what is to be said of it; an AuditError if nothing.
 
-    Args:
-        slug: the paper's; an arm whose name is in it is the paper's method.
-
-    Raises:
-        AuditError: if nothing in them can be read.
+    An arm whose name is in the paper's slug is its method.
     """
     runs = _numbers_in(files, EVERYTHING)
     tags = frozenset(tag for run in runs for tag in _numbers_of(run))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from reproaudit.audit.catalog import Catalog
 from reproaudit.cell import Cell, RunForm
-from reproaudit.declarations import StrictModel
+from reproaudit.consent import NOT_GIVEN, Permission
 from reproaudit.errors import SpecError, UsageError
 from reproaudit.files import scratch_folder
 from reproaudit.records import CellStatus, Record, differing
-from reproaudit.run.events import PhaseStarted
-from reproaudit.service.events import OnWork, WorkStarted, ignored
-from reproaudit.service.permission import NOT_GIVEN, Permission
+from reproaudit.run.events import OnEvent, PhaseStarted, WorkStarted, ignored
 from reproaudit.store.adoptions import compared_pair_of, measured_by, read_adoptions
 from reproaudit.store.code import cell_of
 from reproaudit.store.inspect import (
@@ -29,66 +28,45 @@ from reproaudit.store.inspect import (
 from reproaudit.store.records import Store
 
 
-class Verified(StrictModel):
-    """What was read in a store, and everything that is wrong there."""
+@dataclass(frozen=True)
+class Verified:
+    """What was read in a store, and measured again, and everything that is wrong there.
+
+    The root is the digest of the whole list of records; None if it cannot be relied on.
+    """
 
     records: int
     root: str | None
-    """The digest of the whole list of records; None if it cannot be relied on."""
     faults: tuple[StoreFault, ...]
     recomputed: tuple[Path, ...]
-    """The files of the records that were measured again."""
 
     @property
     def is_sound(self) -> bool:
         """Whether nothing is wrong that was not mended."""
         return all(fault.mended for fault in self.faults)
 
-    @property
-    def data(self) -> dict[str, object]:
-        """What ``--json`` prints."""
-        return self.model_dump(mode="json")
 
-
-class Leftover(StrictModel):
-    """A file or folder that no run needs any more."""
+@dataclass(frozen=True)
+class Leftover:
+    """A file or folder of so many bytes that no run needs any more."""
 
     path: Path
     what: str
     size: int
-    """Bytes."""
-
-
-class Pruned(StrictModel):
-    """What was removed from a store, or would be."""
-
-    leftovers: tuple[Leftover, ...]
-    is_removed: bool
-
-    @property
-    def data(self) -> list[dict[str, object]]:
-        """What ``--json`` prints."""
-        return [leftover.model_dump(mode="json") for leftover in self.leftovers]
 
 
 def verify_store(
     catalog: Catalog,
     store: Store,
     slugs: Collection[str] = (),
-    *,
     recompute: int = 0,
     repair: bool = False,
     permission: Permission = NOT_GIVEN,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Verified:
-    """Read a whole store, and measure a sample of its records again.
+    """Read a whole store, or some papers of it, and measure so many of its records again.
 
-    Args:
-        slugs: the papers to look at; every paper of the store if none.
-        recompute: so many records are measured again.
-        repair: whether damaged files are moved aside, and sound records listed.
-        permission: the consent to the code that measures again.
-        on_event: takes what happens meanwhile.
+    A repair moves damaged files aside, and lists sound records.
 
     Raises:
         UsageError: if a paper has no records.
@@ -119,22 +97,16 @@ def prune_store(
     *,
     unfinished: bool = False,
     dry_run: bool = False,
-) -> Pruned:
+) -> list[Leftover]:
     """Remove what no run needs any more; with `dry_run` only name it.
 
-    Args:
-        slugs: the papers to look at; every paper of the store if none.
-        unfinished: whether checkpoints of unfinished cells go, too.
-
-    Raises:
-        UsageError: if a paper has no records.
-        StoreError, TechnicalError: if something cannot be removed.
+    A UsageError if a named paper has no records; errors of removing as of `explained`.
     """
     there = dict(leftovers(store, papers_in(store, slugs), unfinished=unfinished))
     named = [Leftover(path=path, what=what, size=size_of(path)) for path, what in there.items()]
     for path in () if dry_run else there:
         remove(path)
-    return Pruned(leftovers=tuple(named), is_removed=not dry_run)
+    return named
 
 
 def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
@@ -151,12 +123,11 @@ def measure_again(
     papers: Collection[str],
     store: Store,
     count: int,
-    on_event: OnWork = ignored,
+    on_event: OnEvent = ignored,
 ) -> Iterator[tuple[Path, StoreFault | None]]:
-    """Measure a sample of the records that today's code made again, and compare every bit.
+    """Measure a sample of records again, as the manifest's root draws it; compare every bit.
 
-    The root of the store's manifest chooses them. Yields the file of each record, and what is
-    wrong with it, if anything.
+    Yields the file of each record, and what is wrong with it, if anything.
     """
     from reproaudit.run.cells import run_cells
 
@@ -213,11 +184,7 @@ def _sample(
 def faults_of_adoptions(
     catalog: Catalog, papers: Collection[str], store: Store
 ) -> Iterator[StoreFault]:
-    """Hold every adoption of some papers against the records of the cells that it compared.
-
-    A record of the old or the new code, made by the same versions on the same processor, has to
-    hold what the adoption says that both measured.
-    """
+    """Hold every adoption of some papers against the records of the cells it compared."""
     for slug in papers:
         if slug not in catalog.entries:
             continue

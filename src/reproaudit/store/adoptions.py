@@ -62,13 +62,7 @@ def measured_by(record: Record) -> str:
 
 
 class ComparedCell(StrictModel):
-    """A cell that the old and the new code measured alike.
-
-    Attributes:
-        settings: the SHA-256 of the pair's canonical settings.
-        seed: which of the pair's cells was drawn.
-        measured: the SHA-256 of what both measured.
-    """
+    """A cell that two codes measured alike; digests stand for its settings and numbers."""
 
     tier: str
     experiment: str
@@ -87,9 +81,7 @@ class Adoption(StrictModel):
 
     Attributes:
         revision: of the checkout that holds the audit, if there is one.
-        old: the digest of the code that made the records.
-        new: the digest of the code that measured them again.
-        versions: of what computed, the same for both.
+        versions: of what computed, the same for the old and the new code.
         processor: on which the new code measured.
     """
 
@@ -104,13 +96,7 @@ class Adoption(StrictModel):
 
 
 class SameCode(StrictModel):
-    """A line on the two forms of a digest: of one and the same code, so that nothing is measured.
-
-    Attributes:
-        revision: of the checkout that holds the audit, if there is one.
-        first: the form that covers the names and places of files.
-        second: today's form, which does not.
-    """
+    """A line on two forms of one digest, of which today's leaves out names and places of files."""
 
     kind: Literal["form"] = "form"
     date: datetime
@@ -121,11 +107,7 @@ class SameCode(StrictModel):
 
 @dataclass(frozen=True)
 class Adoptions:
-    """Every adoption of a paper, in order, and the digest of its code as it is today.
-
-    Attributes:
-        forms: from the second form of a digest to the first of the same code.
-    """
+    """Every adoption of a paper; `today` is its code's digest, `forms` has second forms' firsts."""
 
     lines: tuple[Adoption, ...] = ()
     today: str = ""
@@ -230,11 +212,7 @@ NO_ADOPTIONS = Adoptions()
 
 
 def read_adoptions(entry: Entry, store: Path | None) -> Adoptions:
-    """The adoptions beside an audit, then those in a store, as they are written.
-
-    Raises:
-        SpecError: naming a bad line.
-    """
+    """The adoptions beside an audit, then those in a store; a SpecError names a bad line."""
     module = entry.code
     lines = [*_read(Journal(entry, "adoptions", store).lines())]
     return Adoptions(

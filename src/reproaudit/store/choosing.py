@@ -36,7 +36,6 @@ from reproaudit.records import CellStatus, Record
 from reproaudit.store.adoptions import (
     NO_ADOPTIONS,
     Adoptions,
-    Pair,
     adoption_tier,
     pair_of,
     read_adoptions,
@@ -45,8 +44,7 @@ from reproaudit.store.code import closure_of, versions, versions_of
 from reproaudit.store.coordinates import axes_file, changed_axes, read_axes, refusal
 from reproaudit.store.records import DamagedError, Store
 
-Data = Mapping[str, str]
-"""The checksum of each data file, by name."""
+Data = Mapping[str, str]  # the checksum of each data file, by name
 
 PlannedData = Callable[[Record], Data | None]
 """From a record to the data with which a run planned its cell last; None if no run noted them."""
@@ -98,14 +96,11 @@ class Chosen:
     """The records that are judged together.
 
     Attributes:
-        records: by tier and cell.
         group: what made them; None if there are none.
         of_today: whether today's code and versions would make them; None if nobody asked.
         others: how many other groups have planned cells, too.
-        other_data: by the name of a data file, how many records read another state of it than
-            today's and were left out.
+        other_data: by the name of a data file, how many records of another state were left out.
         changed: those that were left out, since the audit now declares other coordinates.
-        adoptions: by which records of several codes count alike.
     """
 
     records: Mapping[TierKey, Record] = field(default_factory=dict)
@@ -148,19 +143,15 @@ def choose(
     """The group of records to judge: the wanted one, by the beginning of its id, or the best one.
 
     The best has planned cells. The fast form comes before the plain one, then ``today``'s code
-    before others, then more finished cells before fewer, and last the group written later.
-
-    Args:
-        records: in the order in which they were written.
-        planned_data: gives the data with which a run planned a record's cell last.
-
-    Raises:
-        UsageError: if no group has the wanted id.
+    before others, then more finished cells before fewer, and last the group written later: records
+    come in that order. A UsageError if no group has the wanted id.
     """
     of_today: dict[Group, list[Record]] = {}
     of_other_data: dict[Group, list[tuple[Record, Data]]] = {}
     for group, members in grouped(records, adoptions).items():
-        data = _todays_data(members, planned_data)
+        last = {pair_of(record): record for record in members}
+        noted = {pair: planned_data(record) for pair, record in last.items()}
+        data = {pair: last[pair].data if note is None else note for pair, note in noted.items()}
         pairs = [(record, data[pair_of(record)]) for record in members]
         of_today[group] = [record for record, todays in pairs if record.data == todays]
         of_other_data[group] = [pair for pair in pairs if pair[0].data != pair[1]]
@@ -188,13 +179,6 @@ def choose(
     others = len({*with_cells} - {group})
     is_of_today = ranks[group][1]
     return Chosen(groups[group], group, is_of_today, others, other_data, adoptions=adoptions)
-
-
-def _todays_data(records: Iterable[Record], planned_data: PlannedData) -> dict[Pair, Data]:
-    """Today's data by pair, from the records of one group."""
-    last = {pair_of(record): record for record in records}
-    noted = {pair: planned_data(record) for pair, record in last.items()}
-    return {pair: last[pair].data if data is None else data for pair, data in noted.items()}
 
 
 def _other_data(
@@ -236,11 +220,9 @@ def chosen_by_run(
     planned: Mapping[TierKey, str],
     on_damage: Callable[[DamagedError], None],
 ) -> Chosen:
-    """The records that a run planned: its own, and those of alternatives.
+    """The records that a run planned, by their fingerprints: its own, and those of alternatives.
 
-    Args:
-        planned: the fingerprint of each planned cell.
-        on_damage: is called with a file among the alternatives that is no record.
+    A file among alternatives that is no record is named to `on_damage`.
 
     Raises:
         StoreError: on a file that is no record and may be a planned one.
@@ -270,13 +252,11 @@ def chosen_of_store(
 
     Args:
         shipped: whether the store came with a report: every cell counts, whatever its seed.
-        judged: the tier that is judged, if it is another: records along other coordinates are then
-            left out.
+        judged: the tier that is judged, if another: records along other coordinates are left out.
 
     Raises:
         UsageError: if no group has the wanted id.
-        StoreError: on a file that is no record.
-        SpecError: if the audit declares other coordinates than the records have.
+        StoreError, SpecError: as of `chosen_by_run`.
     """
     kept = stored_tier(audit, tier)
     tiers = (kept, varied_tier(kept))
@@ -293,11 +273,7 @@ def chosen_of_store(
 def _adoptions_of(
     entry: Entry, store: Store, written: Path | None, tier: str, records: Iterable[Record]
 ) -> Adoptions:
-    """The adoptions that the records of a tier bear out, with those measured to compare code.
-
-    Args:
-        written: the folder in which there are adoptions, too.
-    """
+    """A tier's adoptions, as far as its records and those that compared code bear them out."""
     adoptions = read_adoptions(entry, written)
     if not adoptions.lines:
         return adoptions

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -28,8 +28,7 @@ from reproaudit.store.imports import Outline, imported_by, outline_of
 COMPUTING_PACKAGES = ("torch", "numpy", "scipy", "numba", "llvmlite")
 """The packages whose version can change a number of any paper."""
 
-NOT_PACKAGES = frozenset({"python", "device", "form"})
-"""The keys of `versions` that name no package."""
+NOT_PACKAGES = frozenset({"python", "device", "form"})  # keys of `versions`
 
 COMPUTING_NOTHING = frozenset(
     {
@@ -78,11 +77,8 @@ def closure_of(module: Module) -> CodeClosure:
     names = {name for file in files | imported.files for name in outlines[file].imported}
     packages = {name.partition(".")[0] for name in names}
     others = packages - own - sys.stdlib_module_names - {""}
-    return CodeClosure(_digest(imported.text), frozenset(others))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    digest = hashlib.sha256(imported.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return CodeClosure(digest, frozenset(others))
 
 
 def _ours() -> list[Path]:
@@ -91,10 +87,7 @@ def _ours() -> list[Path]:
 
 
 def imports_torch(module: Module) -> bool:
-    """Tell whether a paper's own files import torch, or something that is named after it.
-
-    A run file counts as one that does, whatever its commands are. Raises as `closure_of`.
-    """
+    """Tell whether a paper's own files import torch or a namesake; a run file counts as one."""
     if module.is_run_file:
         return True
     files = files_of(module).files
@@ -104,11 +97,7 @@ def imports_torch(module: Module) -> bool:
 
 @dataclass(frozen=True)
 class PaperFiles:
-    """The files of a paper that its digest is made of, beside ours.
-
-    Attributes:
-        neighbours: the first names under which a user's paper imports some of them absolutely.
-    """
+    """A paper's own files, and the first names by which it imports some of them absolutely."""
 
     files: frozenset[Path]
     neighbours: frozenset[str]
@@ -130,28 +119,19 @@ def files_of(module: Module) -> PaperFiles:
             continue
         files.add(file)
         names = () if module.importable else _outline(file, _bytes(file)).imported
-        for first, is_absolute in _neighbours_named(names):
+        for name in names:
+            is_absolute = not name.startswith(".")
+            first = name.lstrip(".").partition(".")[0]
+            if is_absolute and first in sys.stdlib_module_names:
+                continue
             beside = _files_at(folder / first, sources)
             waiting += beside
             neighbours.update({first} if beside and is_absolute else ())
     return PaperFiles(frozenset(files), frozenset(neighbours))
 
 
-def _neighbours_named(names: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """What may lie in the folder of a file that imports some names, and whether it is absolute."""
-    for name in names:
-        is_absolute = not name.startswith(".")
-        first = name.lstrip(".").partition(".")[0]
-        if not (is_absolute and first in sys.stdlib_module_names):
-            yield first, is_absolute
-
-
 def _files_at(place: Path, sources: Sequence[Path] | None) -> list[Path]:
-    """The file of a module, or all files of a package, by its path without a suffix.
-
-    Args:
-        sources: the files of a user's folder, among which they are; None for a shipped paper.
-    """
+    """The file of a module, or all files of a package, by its path without a suffix."""
     file = place.with_name(f"{place.name}.py")
     start = place / "__init__.py"
     is_module = file.is_file() and not start.is_file()
@@ -180,12 +160,7 @@ def _outline(file: Path, source: bytes) -> Outline:
 
 
 def versions(device: str, imported: Iterable[str] = (), form: RunForm = "fast") -> dict[str, str]:
-    """The versions that a fingerprint holds, without importing any package.
-
-    Args:
-        imported: packages that the paper's code uses, from `closure_of`.
-        form: how the experiments compute; it is named only where it is the plain one.
-    """
+    """The versions that a fingerprint holds, without importing any package."""
     others = {DISTRIBUTIONS.get(name, name) for name in imported if name not in COMPUTING_NOTHING}
     packages = {name: _version(name) for name in (*COMPUTING_PACKAGES, *sorted(others))}
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -213,10 +188,7 @@ def versions_of(environment: Environment) -> dict[str, str]:
 
 
 def fingerprint(cell: Cell, code: str, versions: Mapping[str, str], data: Mapping[str, str]) -> str:
-    """The cell's id: equal for the same settings, seed, code, versions and data, in any tier.
-
-    The code is the digest from `closure_of`; the data are checksums of data files, by name.
-    """
+    """The cell's id: equal for equal settings, seed, code, versions and data, in any tier."""
     settings = canonical_settings(cell.settings)
     parts = [cell.paper, cell.experiment, settings, cell.seed, code, dict(versions), dict(data)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

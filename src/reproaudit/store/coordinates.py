@@ -19,17 +19,10 @@ from reproaudit.files import explained, read_regular
 from reproaudit.formats.scorecard import LeftOut
 from reproaudit.records import Record
 
-MOST_BYTES = 2**24
-"""The most bytes of a file of axes; the largest so far has some kilobytes."""
-
-MOST_NAMED = 6
-"""The most coordinates of an axis that a line names."""
-
-Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]
-"""By measurement and axis, both in order."""
-
-Axes = Mapping[str, tuple[Axis, ...]]
-"""By measurement."""
+MOST_BYTES = 2**24  # of a file of axes; the largest so far has some kilobytes
+MOST_NAMED = 6  # coordinates of an axis in a line
+Coordinates = dict[str, dict[str, tuple[Coordinate, ...]]]  # by measurement and axis
+Axes = Mapping[str, tuple[Axis, ...]]  # by measurement
 
 _AXES = TypeAdapter(dict[str, dict[str, tuple[Axis, ...]]], config=ConfigDict(defer_build=True))
 
@@ -85,9 +78,7 @@ def changed_axes(
 ) -> Iterator[LeftOut]:
     """What a record measured along other coordinates than are declared, each for one record.
 
-    Args:
-        declared: the experiment's measurements now, by name.
-        kept: the axes of records that hold no coordinates, by experiment.
+    The axes that were kept are by experiment, for records that hold no coordinates.
     """
     before: Mapping[str, Mapping[str, tuple[Coordinate, ...]]] | None = record.coordinates
     if before is None:

@@ -20,19 +20,16 @@ from pathlib import Path
 from reproaudit.store.syntax import computing_tree
 
 NOTHING = ast.dump(ast.Module([], []), annotate_fields=False)
-"""The syntax of a file that computes nothing."""
 
 
 @dataclass(frozen=True)
 class Import:
-    """A name that a file imports.
+    """A name that a file imports, by its own name for it.
 
     Attributes:
         level: the number of leading dots.
         name: None of ``import module``.
-        written: how the file calls it.
-        parts: the attributes that the file reads of it; None where it is used as a whole, or where
-            something else has its name.
+        parts: the attributes that are read of it; None where it is used as a whole or rebound.
     """
 
     level: int
@@ -46,10 +43,8 @@ class Import:
 class Outline:
     """A file's syntax, with numbers in the places of its imports and of the names that they bind.
 
-    Attributes:
-        bound: the names that the file binds.
-        read: the attributes that it reads, of anything.
-        imported: the dotted names that it imports, for a type checker, too.
+    With it are the names that it binds, the attributes that it reads, and the dotted names that it
+    imports, for a type checker, too.
     """
 
     text: str
@@ -155,10 +150,9 @@ class _Numbering(ast.NodeTransformer):
 
 @dataclass(frozen=True)
 class Places:
-    """Where imports lead.
+    """Where imports lead: to files that count, with their bytes.
 
     Attributes:
-        files: those that count, with their bytes.
         folder: of a user's paper, in which absolute names are looked for; None of a shipped one.
         package: ours, and its folder.
     """
@@ -303,12 +297,7 @@ def imported_by(
     folder: Path | None,
     package: Path,
 ) -> ImportedFiles:
-    """Follow the imports of a file, and then those of others that they do not reach.
-
-    Args:
-        sources: the files that count, with their bytes.
-        folder, package: as of `Places`.
-    """
+    """Follow the imports of a file, and then those of others that they do not reach."""
     places = Places(dict(sources), folder, package)
     graph = _Graph(places)
     graph.follow(start)

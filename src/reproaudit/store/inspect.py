@@ -22,8 +22,7 @@ _LEFT = {
 }
 """By the ending of a name, what a run left behind."""
 
-WRITING_SECONDS = 3600.0
-"""A temporary file that was written to within so long may still be: the slowest takes seconds."""
+WRITING_SECONDS = 3600.0  # a temporary file may still be written: the slowest takes seconds
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,9 @@ class StoreFault:
 
 
 def inspect_store(store: Store, papers: Collection[str], *, repair: bool) -> Iterator[StoreFault]:
-    """Reads every byte of some papers' records and checkpoints, and of the manifest.
+    """Reads every byte of some papers' records and checkpoints, and of the manifest; yields faults.
 
-    A repair moves damaged files aside and lists sound records that are not listed. Nothing is
-    deleted.
-
-    Yields:
-        Each fault, once it is mended if it can be.
+    A repair moves damaged files aside and lists sound records that are not listed.
     """
     gone = []
     try:
@@ -114,10 +109,7 @@ def leftovers(
 
 
 def _left(path: Path) -> str:
-    """What a run left behind in a file; empty if nothing, or if the file may be being written.
-
-    Who writes a file cannot be asked: it may be a process of another machine or container.
-    """
+    """What a run left behind in a file; empty if nothing, or if somebody may be writing it."""
     with suppress(OSError):
         if path.suffix == ".tmp" and time.time() - path.stat().st_mtime < WRITING_SECONDS:
             return ""

@@ -11,18 +11,12 @@ from pathlib import Path
 from reproaudit.audit.catalog import Entry, is_installed
 from reproaudit.files import LOCK_NAME, explained, locked, read_regular, write_whole
 
-MOST_JOURNAL_BYTES = 2**26
-"""The most bytes of a journal; a line has some kilobytes."""
+MOST_JOURNAL_BYTES = 2**26  # a line has some kilobytes
 
 
 @dataclass(frozen=True)
 class Journal:
-    """Lines on one paper: ``SLUG.<name>.jsonl`` beside the audit, ``<name>.SLUG.jsonl`` in a store.
-
-    Attributes:
-        name: what the lines are, in one word.
-        store: the folder of records; None if no store is looked at.
-    """
+    """Lines on one paper: ``SLUG.NAME.jsonl`` beside the audit, ``NAME.SLUG.jsonl`` in a store."""
 
     entry: Entry
     name: str
@@ -37,11 +31,7 @@ class Journal:
         return beside, self.store / f"{self.name}.{self.entry.slug}.jsonl"
 
     def lines(self) -> Iterator[tuple[str, bytes]]:
-        """Every line of both files, each with its place, ``FILE:NUMBER``.
-
-        Raises:
-            StoreError, TechnicalError: if a file cannot be read.
-        """
+        """Every line of both files, each with its place, ``FILE:NUMBER``."""
         for file in self.files:
             for number, line in enumerate(contents(file).splitlines(), start=1):
                 yield f"{file}:{number}", line

@@ -22,11 +22,7 @@ def most_memory(store: Path, paper: str, tier: str) -> int | None:
 
 
 def note_memory(store: Path, paper: str, tier: str, held: int) -> None:
-    """Note that a worker held so many bytes, unless one held as many before.
-
-    Raises:
-        StoreError, TechnicalError: if the note cannot be written.
-    """
+    """Note that a worker held so many bytes, unless one held as many before."""
     file = _file(store, paper)
     if held <= _noted(file).get(tier, 0):
         return

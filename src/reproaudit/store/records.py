@@ -65,38 +65,17 @@ from reproaudit.files import (
 from reproaudit.records import RECORD_VERSION, CellStatus, Record
 from reproaudit.store.code import cell_of, fingerprint, fingerprint_of, versions_of
 
-MOST_RECORD_BYTES = 2**29
-"""The most bytes of a record's file; the largest so far have a thousandth of it."""
-
-MOST_CHECKPOINT_BYTES = 2**36
-"""The most bytes of a checkpoint: more than a machine's memory."""
-
-MOST_NOTE_BYTES = 2**24
-"""The most bytes of a note on data: a name and a checksum for each file."""
-
-MOST_LISTED_BYTES = 2**28
-"""The most bytes of the manifest: the lines of a million records."""
-
-EMPTY_ROOT = "0" * 64
-"""The root of an empty manifest."""
-
+MOST_RECORD_BYTES = 2**29  # the largest so far have a thousandth of it
+MOST_CHECKPOINT_BYTES = 2**36  # more than a machine's memory
+MOST_NOTE_BYTES = 2**24  # a name and a checksum for each file
+MOST_LISTED_BYTES = 2**28  # the lines of a million records
+EMPTY_ROOT = "0" * 64  # of an empty manifest
 DATA_ENDING = ".data"
-"""The ending of the name of a note on data."""
-
-MOST_FAILURES = 2
-"""The times that a cell may fail before no run tries it again, unless it is asked to."""
-
+MOST_FAILURES = 2  # before no run tries a cell again, unless it is asked to
 FAILURES_ENDING = ".failures"
-"""The ending of the name of a note on failures."""
-
-MOST_SECONDS = 1e9
-"""The most seconds of a record, thirty years: its end is a date, and dates have an end."""
-
-MOST_STEPS = 2**63 - 1
-"""The largest step or seed of a record: what a computer counts with."""
-
-YEARS = (1970, 9000)
-"""The first and the last year of a record: whatever its time zone, there is such a date."""
+MOST_SECONDS = 1e9  # thirty years: a record's end is a date, and dates have an end
+MOST_STEPS = 2**63 - 1  # what a computer counts with
+YEARS = (1970, 9000)  # the first and the last: whatever its time zone, there is such a date
 
 _SEALED = re.compile(rb'\{"sha256":"([0-9a-f]{64})","record":(.*)\}\n', re.DOTALL)
 _DATA = TypeAdapter(dict[str, str])
@@ -104,26 +83,21 @@ _log = logging.getLogger(__name__)
 
 
 class Failures(BaseModel, frozen=True):
-    """How often a cell failed; another code, or another demand, is tried anew."""
+    """How often a cell failed, with --fresh in a series; another code or demand is tried anew."""
 
     code: str
-    """The digest of the code that failed."""
-    demand: str
-    """The digest of what the cell was held to: declarations and limits."""
+    demand: str  # the digest of what the cell was held to: declarations and limits
     count: int
     series: str = ""
-    """The runs with --fresh that belong together, if it failed in one of them."""
 
 
 @dataclass(frozen=True)
 class Holder:
     """Who computes a cell, as its lock's file says; the file outlives a run that was killed."""
 
-    place: str
-    """The machine and the process, in words."""
+    place: str  # the machine and the process, in words
     since: datetime
-    series: str = ""
-    """The runs with --fresh that belong together; empty for none."""
+    series: str = ""  # of runs with --fresh that belong together
 
 
 _HOLDER = TypeAdapter(Holder)
@@ -215,7 +189,7 @@ class Store:
 
     def find_failed(self, cell: Cell, fingerprint: str) -> Record | None:
         """The failed record of a cell, or None if it has none; errors as of `read`."""
-        return self.read(_failed(self.path(cell, fingerprint)))
+        return self.read(self.path(cell, fingerprint).with_suffix(".failed.json"))
 
     def records(
         self,
@@ -224,9 +198,7 @@ class Store:
         on_damage: Callable[[DamagedError], None] | None = None,
         only: Collection[str] | None = None,
     ) -> Iterator[Record]:
-        """Every record of a paper's tier, failed cells included.
-
-        A failed record is left out if the cell has a finished one.
+        """Every record of a paper's tier; failed cells have theirs unless they have a finished one.
 
         Args:
             on_damage: called with each file that is not a record. Without it the first raises.
@@ -258,9 +230,7 @@ class Store:
     def read(self, path: Path) -> Record | None:
         """The record in a file, as `files` or `path` gives it; None if there is no such file.
 
-        Raises:
-            DamagedError: if it is not the record that belongs in this place.
-            StoreError, TechnicalError: if the file or the manifest cannot be read.
+        A DamagedError if it is not the record that belongs in this place.
         """
         kept = self.kept(path)
         return None if kept is None else kept.record
@@ -290,10 +260,7 @@ class Store:
         return folder / f"{record.fingerprint}.{ending}"
 
     def in_order(self, records: Iterable[Record]) -> list[Record]:
-        """Records in the order in which they were last written, which depends on no clock.
-
-        The manifest lists no failed ones; they come first.
-        """
+        """Records in the order in which they were last written; failed ones come first."""
         places = {name: place for place, name in enumerate(self.manifest.digests())}
 
         def place(record: Record) -> int:
@@ -304,11 +271,7 @@ class Store:
     # --- the data of a plan
 
     def planned_data(self, record: Record) -> Mapping[str, str] | None:
-        """The data with which a run planned a record's cell last; None if no run noted them.
-
-        Raises:
-            StoreError: if the file is none that a run wrote.
-        """
+        """The data with which a run planned a record's cell last; None if no run noted them."""
         made = versions_of(record.environment)
         return _noted_data(self._data_note(cell_of(record), record.code, made))
 
@@ -328,10 +291,7 @@ class Store:
     # --- measuring anew
 
     def fresh_from(self, series: str) -> int:
-        """The size of the manifest when the first run of a series began to measure anew.
-
-        What was listed since then is measured anew already.
-        """
+        """The size of the manifest when the first run of a series began to measure anew."""
         mark = self.root / f"fresh.{quote(series, safe='')}"
         with locked(self.root / LOCK_NAME):
             noted = _read_file(mark, MOST_NOTE_BYTES)
@@ -349,7 +309,7 @@ class Store:
         """How often a cell failed, with its last record of that; None if it has no sound one."""
         path = self.path(cell, fingerprint)
         try:
-            note = _read_file(_failures_note(path), MOST_NOTE_BYTES)
+            note = _read_file(path.with_suffix(FAILURES_ENDING), MOST_NOTE_BYTES)
             noted = None if note is None else Failures.model_validate_json(note)
             record = None if noted is None else self.find_failed(cell, fingerprint)
         except (DamagedError, ValidationError):
@@ -358,7 +318,7 @@ class Store:
 
     def note_failures(self, cell: Cell, fingerprint: str, failures: Failures) -> None:
         """Notes how often a cell has failed, beside its failed record; errors as of `write`."""
-        note = _failures_note(self.path(cell, fingerprint))
+        note = self.path(cell, fingerprint).with_suffix(FAILURES_ENDING)
         write_whole(note, failures.model_dump_json(), durable=True)
 
     # --- writing
@@ -381,9 +341,9 @@ class Store:
             write_whole(free_name(path, "replaced"), path.read_bytes(), durable=True)
         write_whole(path, data, durable=True)
         self.manifest.add(self.listed_as(path), sha256(body))
-        for left in (_failed(path), _failures_note(path)):
+        for ending in (".failed.json", FAILURES_ENDING):
             with suppress(OSError):
-                left.unlink(missing_ok=True)
+                path.with_suffix(ending).unlink(missing_ok=True)
         return path
 
     def enlist(self, kept: KeptRecord) -> None:
@@ -398,17 +358,10 @@ class Store:
             return None if text is None else _HOLDER.validate_json(text)
         return None
 
-    def is_held(self, cell: Cell, fingerprint: str) -> bool:
-        """Whether a run computes a cell now."""
-        return is_held(self.lock_file(cell, fingerprint))
-
     def try_lock(self, cell: Cell, fingerprint: str) -> CellLock | None:
-        """Takes the cell for this run, or returns None at once if another run has it.
+        """Takes the cell for this run, or returns None if another has it; errors as of `write`.
 
         Whoever takes it looks for the cell's record again: it may just have been written.
-
-        Raises:
-            StoreError, TechnicalError: if the store cannot be written to.
         """
         path = self.lock_file(cell, fingerprint)
         with explained("lock", path):
@@ -419,15 +372,6 @@ class Store:
             except Timeout:
                 return None
         return lock
-
-
-def _failed(path: Path) -> Path:
-    """The file of the failed record of a cell, by that of its finished one."""
-    return path.with_suffix(".failed.json")
-
-
-def _failures_note(path: Path) -> Path:
-    return path.with_suffix(FAILURES_ENDING)
 
 
 def _noted_data(file: Path) -> Mapping[str, str] | None:
@@ -463,11 +407,8 @@ class CellLock(FileLock):
             Path(self.lock_file).write_bytes(_HOLDER.dump_json(holder))
 
     def give_back(self, *, finished: bool) -> None:
-        """Gives the cell back; once its record is written, the lock's file goes, too.
-
-        A run that still waits for the removed file finds the record.
-        """
-        if finished:
+        """Gives the cell back; once its record is written, the lock's file goes, too."""
+        if finished:  # a run that still waits for the removed file finds the record
             with suppress(OSError):
                 Path(self.lock_file).unlink()
         self.release()
@@ -498,21 +439,24 @@ def open_record(path: Path, data: bytes) -> tuple[Record, str]:
     except ValidationError as error:
         reason = f"not a record of this version of reproaudit ({first_refusal(error)})"
         raise DamagedError(path, reason) from error
-    if record.version != RECORD_VERSION:
-        reason = f"a record of format {record.version}; expected {RECORD_VERSION}"
-        raise DamagedError(path, reason)
-    if not 0 <= record.seconds <= MOST_SECONDS:
-        reason = f"a record that took {record.seconds:g} seconds; expected 0 to {MOST_SECONDS:g}"
-        raise DamagedError(path, reason)
-    if not YEARS[0] <= record.started.year <= YEARS[1]:
-        reason = f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
-        raise DamagedError(path, reason)
-    measured = record.measurements.series.values()
-    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
-    if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
-        reason = f"a record with a step or seed beyond {MOST_STEPS}; expected none"
+    if reason := _beyond(record):
         raise DamagedError(path, reason)
     return record, digest
+
+
+def _beyond(record: Record) -> str:
+    """What of a record lies beyond what can be; empty if nothing does."""
+    measured = record.measurements.series.values()
+    steps = [step for series in measured for step in (*series.steps[:1], *series.steps[-1:])]
+    if record.version != RECORD_VERSION:
+        return f"a record of format {record.version}; expected {RECORD_VERSION}"
+    if not 0 <= record.seconds <= MOST_SECONDS:
+        return f"a record that took {record.seconds:g} seconds; expected 0 to {MOST_SECONDS:g}"
+    if not YEARS[0] <= record.started.year <= YEARS[1]:
+        return f"a record of the year {record.started.year}; expected {YEARS[0]} to {YEARS[1]}"
+    if any(abs(count) > MOST_STEPS for count in (record.seed, record.steps or 0, *steps)):
+        return f"a record with a step or seed beyond {MOST_STEPS}; expected none"
+    return ""
 
 
 # --- the manifest -------------------------------------------------------------------------------
@@ -543,10 +487,7 @@ class RecordManifest:
     def digests(self) -> Mapping[str, list[str]]:
         """By path, the digest of every record that was ever written there, the last one last.
 
-        The path that was last written to is the last.
-
-        Raises:
-            StoreError: if a line does not follow from the one before it.
+        The path that was last written to is the last. A StoreError if a line is damaged.
         """
         with suppress(OSError):  # lines are only ever added: of the same length, it is the same
             if self._read_to and os.stat(self.file).st_size == self._read_to:
@@ -575,10 +516,9 @@ class RecordManifest:
         return self._root
 
     def add(self, path: str, digest: str, *, once: bool = False) -> None:
-        """Adds a line, unless it would repeat the path's last digest or, with ``once``, any.
+        """Adds a line, unless it repeats the path's last digest or, with ``once``, any.
 
-        Raises:
-            StoreError, TechnicalError: as of `Store.write`, and if a line of the list is damaged.
+        A StoreError if a line of the list is damaged; other errors as of `Store.write`.
         """
         with locked(self.file.with_name(LOCK_NAME)), explained("write", self.file):
             descriptor = os.open(self.file, os.O_RDWR | os.O_CREAT, 0o644)

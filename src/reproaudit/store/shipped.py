@@ -24,11 +24,8 @@ from reproaudit.store.coordinates import MOST_BYTES as MOST_AXES_BYTES
 from reproaudit.store.coordinates import axes_file
 from reproaudit.store.records import DATA_ENDING, EMPTY_ROOT, Store
 
-FILE_NAME = "records.tar.xz"
-"""The file's name in a report folder, beside ``scorecard.json``."""
-
-MAX_BYTES = 2**27
-"""The most bytes that the records of one file may unpack to; the largest so far has a third."""
+FILE_NAME = "records.tar.xz"  # in a report folder, beside ``scorecard.json``
+MAX_BYTES = 2**27  # to which the records of one file may unpack; the largest so far has a third
 
 TAKE_AGAIN = "Take the file from where it was published again."
 
@@ -47,8 +44,7 @@ _DAMAGES = (
 def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
     """The finished records of a paper's tiers, their notes and the store's manifest, as one file.
 
-    Raises:
-        StoreError: if there is none, or one that cannot be used.
+    A StoreError if there is none, or one that cannot be used.
     """
     files = [path for tier in sorted(tiers) for path in store.files(paper, tier)]
     finished = [path for path in files if not path.name.endswith(".failed.json")]
@@ -69,13 +65,10 @@ def pack_records(store: Store, paper: str, tiers: Collection[str]) -> bytes:
 
 
 def packed_for_report(store: Store, paper: str, tier: str) -> dict[str, bytes]:
-    """Return the file with the records behind a report, by its name.
+    """Return the file with the records behind a report, by its name; errors as of `pack_records`.
 
     It holds the records of the tier, of those below it, of alternatives, of custom runs, and those
     that were measured to compare code, which bear out the audit's adoptions.
-
-    Raises:
-        StoreError: if there is none, or one that cannot be used.
     """
     below = TIERS[: TIERS.index(tier) + 1] if tier in TIERS else (tier,)
     tiers = {CUSTOM, *below, *map(varied_tier, below)}
@@ -93,12 +86,9 @@ def _add(archive: tarfile.TarFile, name: str, file: Path) -> None:
 
 
 def unpack_records(file: Path, folder: Path) -> Store:
-    """The store in a file that `pack_records` made, unpacked into an empty folder.
+    """The store in a file that `pack_records` made, unpacked into an empty folder, or a StoreError.
 
     Plain files alone are unpacked; sizes are limited, and the ``data`` filter refuses unsafe paths.
-
-    Raises:
-        StoreError: if the file cannot be read, is no such file, or has no list of its records.
     """
     with explained("read", file):
         data = read_regular(file, MAX_BYTES)

@@ -32,7 +32,6 @@ IGNORING = frozenset(
 """Decorators that read no annotation."""
 
 LEVELS = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
-"""The methods of a logger that write a message."""
 
 
 def computing_tree(tree: ast.Module) -> ast.Module:
@@ -58,7 +57,11 @@ class _Computing(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if _last_name(node.func) == "Field":
-            node.keywords = [keyword for keyword in node.keywords if not _is_description(keyword)]
+            node.keywords = [
+                keyword
+                for keyword in node.keywords
+                if keyword.arg != "description" or not isinstance(keyword.value, ast.Constant)
+            ]
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
@@ -66,9 +69,9 @@ class _Computing(ast.NodeTransformer):
         return node if node.names else None
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        call = node.value
+        is_logger = isinstance(node.value, ast.Call) and _last_name(node.value) == "getLogger"
         (target, *others) = node.targets
-        if isinstance(target, ast.Name) and not others and _makes_logger(call):
+        if isinstance(target, ast.Name) and not others and is_logger:
             self.loggers.add(target.id)
             return None
         return self.generic_visit(node)
@@ -101,7 +104,9 @@ class _Computing(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         if all(_last_name(decorator) in IGNORING for decorator in node.decorator_list):
             node.returns = None
-            for argument in _arguments(node.args):
+            given = node.args
+            named = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+            for argument in filter(None, named):
                 argument.annotation = None
         return self.generic_visit(node)
 
@@ -118,21 +123,8 @@ def _last_name(node: ast.expr) -> str:
     return ""
 
 
-def _is_description(keyword: ast.keyword) -> bool:
-    return keyword.arg == "description" and isinstance(keyword.value, ast.Constant)
-
-
-def _makes_logger(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _last_name(node) == "getLogger"
-
-
 def _is_there(node: ast.expr) -> bool:
     """Whether an expression is a constant, a name or an attribute: reading it computes nothing."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Constant | ast.Name)
-
-
-def _arguments(node: ast.arguments) -> list[ast.arg]:
-    named = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-    return [*named, *filter(None, (node.vararg, node.kwarg))]

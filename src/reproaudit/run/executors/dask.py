@@ -27,11 +27,8 @@ from reproaudit.run.executors.local import NO_LIMITS, Limits, LocalProcesses, sa
 from reproaudit.run.modules import one_line
 from reproaudit.run.worker import Job, JobOutcome, lost
 
-CONNECT_SECONDS = 30.0
-"""The seconds to wait for the scheduler, and for a first worker."""
-
-HEAR_SECONDS = 0.05
-"""The seconds between looks at what the workers have done."""
+CONNECT_SECONDS = 30.0  # for the scheduler, and for a first worker
+HEAR_SECONDS = 0.05  # between looks at what the workers have done
 
 SAFE_PATH = {"distributed.nanny.pre-spawn-environ.PYTHONSAFEPATH": "1"}
 """Dask's setting by which workers that are started here import nothing from the working folder."""
@@ -55,7 +52,6 @@ def _compute_there(job: Job, limits: Limits, order: str, topic: str) -> JobOutco
     """Computes a job in a process beside the Dask worker that calls this; None if cancelled.
 
     A job of which this machine has other code or versions fails, before any of that code has run.
-    Checkpoints lie in a scratch folder.
     """
     from distributed import get_worker
 

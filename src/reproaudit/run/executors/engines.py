@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 from reproaudit.errors import UsageError
 
-MINUTES = 30.0
-"""The minutes that the cells of one job of Slurm take together, if nothing else is said."""
+MINUTES = 30.0  # that the cells of one job of Slurm take together, if nothing else is said
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,7 @@ class BlockSize:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine, and how it is used.
-
-    Attributes:
-        address: of Dask's scheduler; ``local`` for an engine that is started on this machine.
-        options: those of Slurm's ``sbatch``, with ``time`` in minutes.
-        block: the cells of one job of Slurm.
-    """
+    """An engine, its address, ``local`` if it starts here, and for Slurm ``sbatch``'s options."""
 
     name: Literal["slurm", "dask"]
     address: str = ""

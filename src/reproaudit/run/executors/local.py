@@ -38,14 +38,9 @@ from reproaudit.run.events import CellActivity, CellNote, Event, OnEvent, Progre
 from reproaudit.run.modules import places_of_libraries
 from reproaudit.run.worker import CELL_THREADS, LONGEST_TRACE, Job, JobOutcome, compute, lost
 
-STOP_SECONDS = 10.0
-"""The seconds in which a worker must reach a border and save, before it is killed."""
-
-WATCH_SECONDS = 0.1
-"""The seconds between looks at a worker's time and memory."""
-
-MOST_PRINTED = 2**16
-"""The first bytes of what a job prints that are shown once it has ended."""
+STOP_SECONDS = 10.0  # in which a worker must reach a border and save, before it is killed
+WATCH_SECONDS = 0.1  # between looks at a worker's time and memory
+MOST_PRINTED = 2**16  # the first bytes of what a job prints that are shown once it has ended
 
 PRELOADED = ["reproaudit.lab.training", "numba"]
 """Modules that every worker needs and that are slow to import: workers are copies of a process that
@@ -54,12 +49,10 @@ has them. Where they cannot be imported, whoever computes with them says so."""
 
 @dataclass(frozen=True)
 class Limits:
-    """The time and memory that a cell may take before its worker is ended; None for no limit."""
+    """What a cell may take before its worker is ended; None for no limit."""
 
-    seconds: float | None = None
-    """Wall-clock seconds of one start of a cell."""
-    memory: int | None = None
-    """Bytes that the worker and all that it has started hold."""
+    seconds: float | None = None  # by the clock, of one start of a cell
+    memory: int | None = None  # bytes that the worker and all that it has started hold
 
 
 NO_LIMITS = Limits()
@@ -75,11 +68,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
     keeps_records: bool
 
     def run(self, jobs: Iterable[Job], on_event: OnEvent) -> Iterator[JobOutcome]:
-        """Yields an outcome per job, as they end.
-
-        A job is taken from ``jobs`` only when it can start, and ``jobs`` is asked for the next
-        one while others run.
-        """
+        """Yields an outcome per job, as they end; takes the next job only when it can start."""
 
 
 # --- in a worker --------------------------------------------------------------------------------
@@ -119,10 +108,7 @@ def _work(pipe: Connection[Any, Any], output: Connection[Any, Any]) -> None:
 
 
 def _print_into(output: Connection[Any, Any]) -> None:
-    """Lets all go into a file that this process prints from now on, or that its children do.
-
-    A line of Python goes at once, so that a crash loses none; the system's own words follow it.
-    """
+    """Lets what this process and its children print go into a file; a crash loses no line."""
     for number in (1, 2):
         os.dup2(output.fileno(), number)
     output.close()
@@ -143,10 +129,7 @@ def _end_with_parent() -> None:
 
 
 class LocalProcesses:
-    """Computes so many jobs at once in worker processes, which are used again.
-
-    It takes and yields nothing more once it may not go on, and leaving its context ends what runs.
-    """
+    """Computes so many jobs at once in worker processes, which are used again."""
 
     keeps_records = False
 
@@ -344,10 +327,7 @@ def _for_children() -> Iterator[None]:
 
 @contextmanager
 def safe_path() -> Iterator[None]:
-    """Lets processes that are started meanwhile import nothing from the working folder.
-
-    The tracker, which removes what killed workers leave, starts first and prints no warnings.
-    """
+    """Lets processes that are started meanwhile import nothing from the working folder."""
     with _environment({"PYTHONSAFEPATH": "1"}):
         with _environment({"PYTHONWARNINGS": "ignore"}):
             resource_tracker.ensure_running()  # which unblocks signals

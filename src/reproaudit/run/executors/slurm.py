@@ -1,37 +1,42 @@
 """Computes jobs in blocks on Slurm, each block in one of Slurm's jobs, through submitit.
 
-The store lies on a file system that all machines share. Nothing is lost when whoever submitted the
-blocks goes away: they write their records themselves.
+The store lies on a file system that all machines share. A block takes cells from it and writes
+their records there, as any run does. So nothing is lost when whoever submitted the blocks goes
+away, and a job that is put back into the queue goes on with what has no record. What happened to
+its cells a block notes in a file, for whoever submitted it.
 """
 
 from __future__ import annotations
 
+import base64
+import math
+import pickle
 import secrets
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from reproaudit.cell import Cell, canonical_settings
 from reproaudit.errors import UsageError
-from reproaudit.run.cells import Anew
-from reproaudit.run.events import CellNote, OnEvent, PhaseStarted
-from reproaudit.run.executors.blocks import CellBlock, Noted, blocks_of
-from reproaudit.run.executors.engines import Engine, imported
-from reproaudit.run.executors.local import Limits, safe_path
+from reproaudit.records import CellStatus
+from reproaudit.run.cells import Anew, CellRun
+from reproaudit.run.events import CellFinished, CellNote, Event, OnEvent, PhaseStarted, Summary
+from reproaudit.run.executors.engines import BlockSize, Engine, imported
+from reproaudit.run.executors.local import Limits, LocalProcesses, safe_path
 from reproaudit.run.worker import Job, JobOutcome, lost
+from reproaudit.store.code import cell_of
 from reproaudit.store.records import Store
 
-MOST_REQUEUED = 1000
-"""How often a job of Slurm whose time was up goes back into the queue."""
-
-NOTES_SECONDS = 1.0
-"""The seconds between looks at what the blocks have noted."""
-
-ASK_SECONDS = 30.0
-"""The seconds between questions to Slurm whether a job has ended without a word."""
+MOST_REQUEUED = 1000  # times that a job whose time was up goes back into the queue
+NOTES_SECONDS = 1.0  # between looks at what the blocks have noted
+ASK_SECONDS = 30.0  # between questions to Slurm whether a job has ended without a word
 
 
 def submitter(engine: Engine, folder: Path, cores: int) -> Any:
@@ -61,12 +66,7 @@ def queued_jobs() -> Callable[[str], bool] | None:
 
 
 class SlurmBlocks:
-    """Submits blocks of cells, and yields outcomes as their records appear.
-
-    Args:
-        at_once: the cells that one job of Slurm computes at once, each on a core.
-        leave: submit, and wait for nothing.
-    """
+    """Submits blocks of cells; yields outcomes as records appear, or leaves at once."""
 
     keeps_records = True
 
@@ -150,3 +150,103 @@ def _undone(slurm_job: Any, noted: Noted) -> Iterator[JobOutcome]:
     why = f"job {slurm_job.job_id} ended before it did; see {slurm_job.paths.stderr}"
     for job in noted.waiting.values():
         yield replace(lost(job, why, is_final=True), has_begun=False)
+
+
+# --- blocks ------------------------------------------------------------------------------------
+
+
+MOST_BLOCKS = 1000  # jobs of one array, which Slurm limits to 1001 if nobody says otherwise
+
+
+@dataclass(frozen=True)
+class CellBlock:
+    """Cells that one job computes, so many at once, and the file for its notes."""
+
+    store: Path
+    jobs: tuple[Job, ...]
+    at_once: int
+    limits: Limits
+    anew: Anew | None
+    notes: Path
+
+    def __call__(self) -> None:
+        """Computes what has no record; on SIGTERM it saves and leaves."""
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        run = CellRun(Store(self.store), Summary(), self.limits, self.anew, self._note)
+        run.run(self.jobs, LocalProcesses(self.at_once, self.limits))
+
+    def checkpoint(self) -> Any:
+        """What submitit puts into the queue when the job's time is up: the same."""
+        return imported("submitit.helpers", "slurm").DelayedSubmission(self)
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, CellFinished | CellNote):
+            with self.notes.open("ab") as file:
+                file.write(base64.b64encode(pickle.dumps(event)) + b"\n")
+
+
+class Noted:
+    """Reads what a block has noted, each event once."""
+
+    def __init__(self, block: CellBlock) -> None:
+        self._file = block.notes
+        self._read_to = 0
+        self.waiting = {_name(job.cell): job for job in block.jobs}
+        """The jobs without a noted end."""
+
+    def events(self) -> Iterator[CellNote | tuple[Job, CellFinished]]:
+        """What is new: notes, and the first end of each job."""
+        data = self._file.read_bytes()[self._read_to :] if self._file.exists() else b""
+        for line in data.splitlines(keepends=True):
+            if not line.endswith(b"\n"):  # it is being written
+                return
+            self._read_to += len(line)
+            event = pickle.loads(base64.b64decode(line))
+            if isinstance(event, CellNote):
+                yield event
+            elif job := self.waiting.pop(_name(event.cell), None):
+                yield job, event
+
+
+def _name(cell: Cell) -> tuple[object, ...]:
+    return cell.paper, cell.tier, cell.key
+
+
+def blocks_of(jobs: Sequence[Job], size: BlockSize, store: Store) -> Iterator[tuple[Job, ...]]:
+    """Jobs in blocks of a size, in order; never more blocks than `MOST_BLOCKS`.
+
+    By time, a block ends before its cells take longer together than they may, as far as earlier
+    records tell; a cell of which none does is a block of its own.
+    """
+    seconds_of = _costs(jobs, store) if size.cells is None else lambda _cell: 0.0
+    most = size.cells or len(jobs)
+    blocks: list[list[Job]] = []
+    left = 0.0
+    for job in jobs:
+        seconds = seconds_of(job.cell)
+        if not blocks or seconds > left or len(blocks[-1]) >= most:
+            blocks.append([])
+            left = size.seconds
+        blocks[-1].append(job)
+        left -= seconds
+    together = math.ceil(len(blocks) / MOST_BLOCKS)
+    for first in range(0, len(blocks), max(together, 1)):
+        yield tuple(job for block in blocks[first : first + together] for job in block)
+
+
+def _costs(jobs: Sequence[Job], store: Store) -> Callable[[Cell], float]:
+    """The seconds that a cell took, by records of any code and tier; infinite if none tells."""
+    known: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for paper in {job.cell.paper for job in jobs}:
+        for record in store.records_of(paper):
+            if record.status is not CellStatus.FAILED:
+                known[_pair(cell_of(record))].append(record.seconds)
+
+    def seconds(cell: Cell) -> float:
+        return median(known.get(_pair(cell), [math.inf]))
+
+    return seconds
+
+
+def _pair(cell: Cell) -> tuple[str, ...]:
+    return cell.paper, cell.experiment, canonical_settings(cell.settings)
