@@ -15,7 +15,7 @@ from typing import Annotated, get_args
 
 from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.beats import Beats
-from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
+from reproaudit.checks.canonical import BOUND, CanonicalForm, form, plain
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
@@ -45,7 +45,6 @@ __all__ = [
     "BOUND",
     "KINDS",
     "NUMBERS",
-    "QUANTITY",
     "Begins",
     "Bound",
     "CanonicalForm",
@@ -60,13 +59,13 @@ __all__ = [
     "Limit",
     "Names",
     "Number",
-    "Part",
     "PassedAt",
     "Provenance",
     "Run",
     "Side",
     "SourcedNumber",
     "Void",
+    "form",
     "located_quantities",
     "plain",
     "read_noun",

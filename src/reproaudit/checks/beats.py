@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Condition,
     Kind,
@@ -62,15 +62,7 @@ class Beats(Kind, Sourced):
     """Whether runs with the same seed are compared. State false where each of two arms has seeds of
     its own: then the two groups are compared, of five runs each at least."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "lower": Part("lower", QUANTITY),
-            "upper": Part("upper", QUANTITY),
-            "difference": Part("difference", unless=False),
-            "by": Part("by", unless=None),
-            "paired": Part("paired", unless=True),
-        }
-    )
+    canonical = KIND | form("lower upper difference=false by=null paired=true")
 
     @model_validator(mode="after")
     def _difference_has_no_factor(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -114,16 +114,8 @@ class Converges(Kind):
     cut_at: Name | None = None
     """A setting that says at which step the rate was cut, or at which steps."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "loss": Part("loss", QUANTITY),
-            "falls": Part("falls", BOUND, unless=None),
-            "flattens": Part("flattens", BOUND, unless=None),
-            "ends": Part("ends", BOUND, unless=None),
-            "to_zero": Part("to_zero", unless=False),
-            "rate": Part("rate", QUANTITY, unless=None),
-            "cut_at": Part("cut_at", unless=None),
-        }
+    canonical = KIND | form(
+        "loss falls=null flattens=null ends=null to_zero=false rate=null cut_at=null"
     )
 
     @model_validator(mode="after")

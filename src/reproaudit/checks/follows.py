@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import BOUND, ONE_BOUND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -34,11 +34,10 @@ _COMPARED = Number("compared", "compared over {typical} of training{worst}", For
 class Quantile(Bound):
     """A bound on the distance that holds for a share of the training that is compared."""
 
+    canonical = BOUND | form("share")
+
     share: Annotated[float, Field(gt=0, lt=1)]
     """The share: 0.9 for nine tenths of the time."""
-
-
-QUANTILE = BOUND | CanonicalForm({"share": Part("share")})
 
 
 class Follows(OneBound):
@@ -76,16 +75,8 @@ class Follows(OneBound):
     quantile: Quantile | None = None
     """A further bound, which holds for a share of the time."""
 
-    canonical = ONE_BOUND | CanonicalForm(
-        {
-            "series": Part("series", QUANTITY),
-            "reference": Part("reference", QUANTITY, unless=None),
-            "curve": Part("curve", unless=None),
-            "relative": Part("relative", unless=False),
-            "since": Part("since", unless=0.0),
-            "quantile": Part("quantile", QUANTILE, unless=None),
-            "share": Part("share", unless=None),
-        }
+    canonical = ONE_BOUND | form(
+        "series reference=null curve=null relative=false since=0.0 quantile=null share=null"
     )
 
     @model_validator(mode="after")

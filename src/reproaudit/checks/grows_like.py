@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -98,16 +98,7 @@ class GrowsLike(Kind, Sourced):
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "series": Part("series", QUANTITY),
-            "law": Part("law"),
-            "exponent": Part("exponent", unless=None),
-            "apart": Part("apart", unless=0.1),
-            "since": Part("since", unless=LATE),
-            "growth": Part("growth", BOUND),
-        }
-    )
+    canonical = KIND | form("series law exponent=null apart=0.1 since=0.25 growth")
 
     @model_validator(mode="after")
     def _exponent_of_a_power(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
+from reproaudit.checks.canonical import BOUND, NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Course, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import (
@@ -299,6 +299,8 @@ class Condition:
 class Sourced(StrictModel):
     """What comes from somewhere: a bound, a margin, a law that competes with rivals."""
 
+    canonical: ClassVar[CanonicalForm]
+
     origin: Provenance = Field(alias="from")
     """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
     constructed solution reaches (`ceiling`), or us (`ours`)."""
@@ -314,6 +316,8 @@ class Sourced(StrictModel):
 
 class Bound(Sourced):
     """A bound with its provenance."""
+
+    canonical = BOUND
 
     at_most: float | None = None
     """The largest number that meets it."""
@@ -349,7 +353,7 @@ Positive = Annotated[float, Field(gt=0)]
 class SourcedNumber(Sourced):
     """A number with its own source, where a check has two numbers."""
 
-    canonical: ClassVar[CanonicalForm] = NUMBER
+    canonical = NUMBER
 
     amount: Positive = Field(alias="is")
     """The number."""
@@ -566,12 +570,9 @@ class Kind(StrictModel):
     def ours(self) -> list[dict[str, Any]]:
         """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
         parts = self.canonical.parts.values()
-        nodes = [(self, self.canonical), *((getattr(self, p.attribute), p.form) for p in parts)]
-        return [
-            plain(node, form)
-            for node, form in nodes
-            if isinstance(node, Sourced) and node.origin is Provenance.OURS
-        ]
+        nodes = [self, *(getattr(self, part.attribute) for part in parts)]
+        ours = (n for n in nodes if isinstance(n, Sourced) and n.origin is Provenance.OURS)
+        return [plain(node) for node in ours]
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -95,16 +95,7 @@ class ScalesLike(Kind):
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
     """Where a claimed exponent comes from, and its margin unless that has a source of its own."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "value": Part("value", QUANTITY),
-            "axis": Part("axis"),
-            "exponent": Part("exponent", BOUND),
-            "within": Part("within", unless=None),
-            "bend": Part("bend", BOUND, unless=None),
-            "offset": Part("offset", unless=False),
-        }
-    )
+    canonical = KIND | form("value axis exponent within=null bend=null offset=false")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

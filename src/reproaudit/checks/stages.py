@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, SOURCED, form
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, place_words, read_noun
@@ -27,6 +27,8 @@ from reproaudit.stats.onsets import (
 class Onset(StrictModel):
     """The change of one series, and where it sets in."""
 
+    canonical: ClassVar = form("series crosses=null least=0.25")
+
     series: Quantity
     """A series of one number, which cannot cancel: of the worst head, or a norm."""
     crosses: float | None = None
@@ -39,20 +41,12 @@ class Onset(StrictModel):
 class Wait(Sourced):
     """How little the later quantity may have changed at the earlier one's onset."""
 
+    canonical = SOURCED | form("below")
+
     below: Literal["one_clock"]
     """one_clock: at most a tenth of its change is made; and until its own onset it falls at some
     time to half of what a constant pace from the start would have made by then."""
 
-
-ONSET = CanonicalForm(
-    {
-        "series": Part("series", QUANTITY),
-        "crosses": Part("crosses", unless=None),
-        "least": Part("least", unless=0.25),
-    }
-)
-
-WAIT = SOURCED | CanonicalForm({"below": Part("below")})
 
 _ORDER = Number(
     "order",
@@ -101,14 +95,7 @@ class Stages(Kind):
     wait: Wait | None = None
     """Whether the later quantity waits; left out, the order alone is judged."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "earlier": Part("earlier", ONSET),
-            "later": Part("later", ONSET),
-            "order": Part("order", BOUND),
-            "wait": Part("wait", WAIT, unless=None),
-        }
-    )
+    canonical = KIND | form("earlier later order wait=null")
 
     @property
     def numbers(self) -> tuple[Number, ...]:
