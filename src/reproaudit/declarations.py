@@ -111,12 +111,7 @@ class StrictModel(BaseModel):
     built when it is first used, so that every command starts sooner.
     """
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        defer_build=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 def description_of(model: type[BaseModel], field: str) -> str:
@@ -403,9 +398,7 @@ class Placement:
 
 
 def placement(
-    quantity: Quantity,
-    along: Mapping[str, Sequence[Coordinate]],
-    at: Mapping[str, Coordinate],
+    quantity: Quantity, along: Mapping[str, Sequence[Coordinate]], at: Mapping[str, Coordinate]
 ) -> Placement:
     """Return where a quantity is read.
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reproaudit.audit.arms import (
-    PlannedArm,
-    Role,
-    alternatives_of,
-    arms_of,
-    quantities_of,
-    runs_of,
-)
+from reproaudit.audit.arms import PlannedArm, Role, alternatives_of, arms_of, quantities_of, runs_of
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import Cell, SettingValue

@@ -588,11 +588,7 @@ def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValu
 
 
 def _coordinates(
-    audit: Audit,
-    experiment: str,
-    axis: Axis,
-    tier: TierName,
-    overrides: Mapping[str, SettingValue],
+    audit: Audit, experiment: str, axis: Axis, tier: TierName, overrides: Mapping[str, SettingValue]
 ) -> Sequence[Coordinate]:
     """Return an axis's coordinates in an experiment at a tier, under other settings."""
     if axis.setting is None:

@@ -18,13 +18,7 @@ from reproaudit.checks.kind import (
     amount_of,
 )
 from reproaudit.checks.run import Course, Run
-from reproaudit.checks.shown import (
-    Drawing,
-    Form,
-    Names,
-    Number,
-    pair_words,
-)
+from reproaudit.checks.shown import Drawing, Form, Names, Number, pair_words
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import FloatArray, np
 

@@ -6,14 +6,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from reproaudit.checks.canonical import KIND, form
-from reproaudit.checks.kind import (
-    Condition,
-    Kind,
-    PositiveOrSourced,
-    Side,
-    Sourced,
-    margin_around,
-)
+from reproaudit.checks.kind import Condition, Kind, PositiveOrSourced, Side, Sourced, margin_around
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_words, read_noun
 from reproaudit.declarations import NumberOrQuantity, Quantity

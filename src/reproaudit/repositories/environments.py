@@ -138,11 +138,7 @@ def in_container(call: Call, image: str, source: Path) -> Call:
 
 
 def in_python(
-    call: Call,
-    wanted: PythonEnvironment,
-    source: Path,
-    home: Path,
-    still_running: StillRunning,
+    call: Call, wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
 ) -> Call:
     """Return the call in the source's Python environment, or raise a CommandError."""
     made = _environment(wanted, source, home, still_running)

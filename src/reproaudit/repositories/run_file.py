@@ -45,9 +45,7 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def filled(
-    text: str,
-    values: Mapping[str, SettingValue],
-    spelled: Mapping[str, Mapping[str, str | None]],
+    text: str, values: Mapping[str, SettingValue], spelled: Mapping[str, Mapping[str, str | None]]
 ) -> str | None:
     """Return the text with its placeholders filled in; None if it is one that stands for nothing.
 
@@ -110,9 +108,7 @@ _Commit = Annotated[
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
 _Image = Annotated[str, _matching(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[
-    str,
-    _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
-    BeforeValidator(_quoted),
+    str, _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'), BeforeValidator(_quoted)
 ]
 _Variable = Annotated[str, _matching("[A-Z][A-Z0-9_]*", "a name in capitals")]
 

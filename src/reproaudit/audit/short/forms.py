@@ -9,21 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from reproaudit.audit.model import (
-    Publication,
-    RunCounts,
-    SettingName,
-    Value,
-    VariableName,
-    Who,
-)
-from reproaudit.audit.short.checks import (
-    AnyCheck,
-    AnyQuantity,
-    Bound,
-    Plain,
-    Text,
-)
+from reproaudit.audit.model import Publication, RunCounts, SettingName, Value, VariableName, Who
+from reproaudit.audit.short.checks import AnyCheck, AnyQuantity, Bound, Plain, Text
 from reproaudit.declarations import Coordinate, Name, StrictModel, told_by
 
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]

@@ -261,10 +261,7 @@ def _unvaried(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
 
 
 def scaled(
-    level: Node,
-    own: Settings,
-    shared: Mapping[str, Node],
-    faults: list[Violation],
+    level: Node, own: Settings, shared: Mapping[str, Node], faults: list[Violation]
 ) -> Settings:
     """Return the settings of a level with the values of its smaller tiers.
 
