@@ -23,7 +23,6 @@ from reproaudit.audit.rules import broken_rules
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
 from reproaudit.checks import (
-    QUANTITY,
     Censored,
     Limit,
     Names,
@@ -31,6 +30,7 @@ from reproaudit.checks import (
     Run,
     Side,
     Void,
+    plain,
 )
 from reproaudit.declarations import (
     Axis,
@@ -560,8 +560,7 @@ def test_what_the_manual_shows_can_be_written() -> None:
 
 
 def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
-    plain = QUANTITY.of(quantity("score[a]"))
-    assert plain == {"measurement": "score", "coordinates": ["a"]}
+    assert plain(quantity("score[a]")) == {"measurement": "score", "coordinates": ["a"]}
     told = [
         {"over": {"task": "mean"}},
         {"without": {"task": [1]}},
@@ -570,8 +569,8 @@ def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
         {"passes": {"level": 0.5}},
     ]
     for more in told:
-        assert QUANTITY.of(quantity(**more)) == {"measurement": "score", **more}
-    assert len({digest(QUANTITY.of(quantity(**more))) for more in told}) == len(told)
+        assert plain(quantity(**more)) == {"measurement": "score", **more}
+    assert len({digest(plain(quantity(**more))) for more in told}) == len(told)
 
 
 # --- in an audit --------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A loss falls, and comes to rest or goes to zero."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, Self, TypeAlias
 
@@ -157,39 +157,36 @@ class Converges(Kind):
         steps = np.asarray(at, dtype=np.float64)
         losses = list(values.T) if values.min() >= 0 else []
         cut = self._last_cut(run, steps)
-        if cut is None:
-            self._refuse_few(steps)
-        later = steps >= (steps[0] if cut is None else cut)
-        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
-        return tuple(
-            self._condition_on(number, limit, (steps, losses), since)
-            for number, limit in self._asked()
-        )
-
-    def _condition_on(
-        self, number: Number, limit: Limit, whole: _Courses, since: _Courses
-    ) -> Condition:
-        """The condition on a number of the whole courses, or of those since the rate was cut."""
-        steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
-        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
-        condition = self._of_courses(number, limit, values)
-        if condition.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
-            condition = replace(condition, void=Void.FEW_OBSERVED)
-        open_end = number is _FLATTENS and not condition.met
-        if open_end and self._may_be_cut(steps, losses, limit):
-            return replace(condition, value=None, void=Void.CUT)
-        return condition
-
-    def _refuse_few(self, steps: FloatArray) -> None:
-        """Refuse a run whose rest nobody can read."""
         is_readable = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
-        if self.flattens is not None and not is_readable:
+        if cut is None and self.flattens is not None and not is_readable:
             name = self.loss.measurement
             raise FewObservedError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
                 f"fifth, and fewer than {FEWEST_LATE} in the last {1 - NEARLY_ALL:.0%}",
                 name,
             )
+        later = steps >= (steps[0] if cut is None else cut)
+        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
+        return tuple(
+            self._condition_on(number, limit, since if number in _LATE else (steps, losses))
+            for number, limit in self._asked()
+        )
+
+    def _condition_on(self, number: Number, limit: Limit, courses: _Courses) -> Condition:
+        """The condition on the worst of courses: infinite numbers say yes or no, NaN nothing."""
+        steps, losses = courses
+        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
+        hidden = not values or bool(np.isnan(values).any())
+        says = None if hidden else all(map(limit.met_by, values))
+        condition = self._condition(values, limit, self.loss, number, says=says)
+        if values and condition.met is None:
+            few = _late(steps).sum() < FEWEST_LATE
+            condition = replace(condition, void=Void.FEW_OBSERVED if few else Void.HIDDEN)
+        open_end = number is _FLATTENS and not condition.met
+        told = self.rate is not None or self.cut_at is not None
+        if open_end and not told and any(_drops(steps, loss, limit.at) for loss in losses):
+            return replace(condition, value=None, void=Void.CUT)
+        return condition
 
     def _last_cut(self, run: Run, steps: FloatArray) -> float | None:
         """The step at which the rate was last cut before the end; None where nobody says so."""
@@ -203,21 +200,6 @@ class Converges(Kind):
             cuts = np.array([float(step) for step in every if isinstance(step, int | float)])
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
-
-    def _may_be_cut(self, steps: FloatArray, losses: Sequence[FloatArray], limit: Limit) -> bool:
-        """Whether a loss drops all at once, where nobody says when the rate was cut."""
-        if self.rate is not None or self.cut_at is not None:
-            return False
-        return any(loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses)
-
-    def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
-        """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
-        hidden = not values or bool(np.isnan(values).any())
-        says = None if hidden else all(map(limit.met_by, values))
-        condition = self._condition(values, limit, self.loss, number, says=says)
-        if values and condition.met is None:
-            return replace(condition, void=Void.HIDDEN)
-        return condition
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -255,6 +237,10 @@ def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
+_LATE = (_FLATTENS, _SLOPE)
+"""The numbers that are read of the course since the rate was cut."""
+
+
 def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
     """The first loss over the last; infinite where that is 0."""
     if loss[-1] == 0:
@@ -264,8 +250,7 @@ def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
 
 def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
-    if loss.min() > 0:
-        loss = _without_spikes(loss)
+    loss = _without_spikes(loss)
     change = _of_decays(steps, loss, limit)
     if limit.met_by(change) or loss.min() == 0:
         return change
@@ -275,6 +260,8 @@ def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
 
 def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
+    if loss.min() <= 0:
+        return False
     late = _late(steps)
     drop = drop_of(steps[late], np.log(loss[late]), least)
     decays = [best_decay(steps[late], loss[late], family) for family in (_exponential, _power)]
@@ -282,7 +269,9 @@ def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
 
 
 def _without_spikes(loss: FloatArray) -> FloatArray:
-    """The same losses, bit by bit, but for spikes."""
+    """The same losses, bit by bit, but for spikes; with a 0 among them all of them."""
+    if loss.min() <= 0:
+        return loss
     logs = np.log(loss)
     smooth = without_spikes(logs)
     return np.where(smooth == logs, loss, np.exp(smooth))
@@ -328,8 +317,7 @@ def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
         return -np.inf
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
-    if loss.min() > 0:
-        loss = _without_spikes(loss)
+    loss = _without_spikes(loss)
     slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
     if slope >= 0:
         return slope

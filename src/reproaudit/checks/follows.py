@@ -26,6 +26,9 @@ FEWEST_POINTS = 10
 COMPARED = 0.5
 """The share of training, from `since` on, that must be compared."""
 
+EVENLY = 1001
+"""The steps, spaced evenly, at which a quantile is taken."""
+
 _LARGEST = Number("follows")
 _QUANTILE = Number("quantile", "{noun} {typical} most of the time{worst}")
 _COMPARED = Number("compared", "compared over {typical} of training{worst}", Form.PERCENT)
@@ -130,19 +133,16 @@ class Follows(OneBound):
         if self.share is None:
             farthest = [limit.worst(course.tolist()) for course in distances.T]
             conditions.append(self._condition(farthest, limit, self.series, _LARGEST))
-        bound = self._for_a_share(limit)
+        bound = None if self.share is None else (self.share, limit)
+        if self.quantile is not None:
+            bound = self.quantile.share, self.quantile.limit()
         if bound is not None:
-            for_a_share, mostly = bound
-            quantiles = _quantiles(grid[common], distances, for_a_share)
-            conditions.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
+            evenly = np.linspace(grid[common].min(), grid[common].max(), EVENLY)
+            courses = (np.interp(evenly, grid[common], course) for course in distances.T)
+            quantiles = [float(np.quantile(course, bound[0])) for course in courses]
+            conditions.append(self._condition(quantiles, bound[1], self.series, _QUANTILE))
         enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
         return (*conditions, self._condition([share], enough, self.series, _COMPARED))
-
-    def _for_a_share(self, limit: Limit) -> tuple[float, Limit] | None:
-        """The share of the time for which a bound holds, and that bound."""
-        if self.share is not None:
-            return self.share, limit
-        return None if self.quantile is None else (self.quantile.share, self.quantile.limit())
 
     def _enough(self, grid: FloatArray, common: BoolArray, since: float, at: FloatArray) -> None:
         """Refuse a run of which too little can be compared."""
@@ -176,14 +176,3 @@ class Follows(OneBound):
         if min(values.min(), expected.min()) <= 0:
             return np.full_like(values, np.nan)
         return np.asarray(np.expm1(np.abs(np.log(values) - np.log(expected))))
-
-
-def _quantiles(grid: FloatArray, distances: FloatArray, share: float) -> list[float]:
-    """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
-    evenly = np.linspace(grid.min(), grid.max(), EVENLY)
-    courses = (np.interp(evenly, grid, course) for course in distances.T)
-    return [float(np.quantile(course, share)) for course in courses]
-
-
-EVENLY = 1001
-"""The steps, spaced evenly, at which a quantile is taken."""

@@ -540,19 +540,11 @@ class Kind(StrictModel):
         return Drawing(noun, bounded=number.drawn)
 
     def course(self, run: Run, quantity: Quantity) -> Course:
-        """Return what is drawn of a run: steps, and values of shape (step, coordinate).
-
-        Raises:
-            MeasurementMissingError: as `Run.series`.
-        """
+        """Return what is drawn of a run: steps, and values of shape (step, coordinate)."""
         return run.series(quantity)
 
     def followed(self, _run: Run) -> Course | None:
-        """Return the curve that a run should follow; None if it should follow none.
-
-        Raises:
-            MeasurementMissingError: as `Run.series`.
-        """
+        """Return the curve that a run should follow; None if it should follow none."""
         return None
 
     def fitted(self, _x: FloatArray, _y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -560,11 +552,7 @@ class Kind(StrictModel):
         return None
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
-        """Return the conditions that one run meets or not; defined by each kind.
-
-        Raises:
-            MeasurementMissingError: if the run lacks what the check reads.
-        """
+        """Return the conditions that one run meets or not; defined by each kind."""
         raise NotImplementedError
 
     def ours(self) -> list[dict[str, Any]]:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 BEGINNING = 0.01
 """The part of training in which a log begins that shows its start."""
 
-
 LAST_TENTH = 0.1
 """The part of training whose median an end is held against."""
 
@@ -89,6 +88,9 @@ Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
 class Run:
     """The measurements of one run, with their declarations and settings, as a check reads them.
 
+    Whatever reads a quantity raises a MeasurementMissingError where the run has no such
+    measurement, series, axis, coordinate or arm.
+
     Attributes:
         seed: the run's seed.
         measurements: what was measured.
@@ -132,9 +134,6 @@ class Run:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
         A censored one, of which a limit alone is known, is NaN: `limits` has it.
-
-        Raises:
-            MeasurementMissingError: if the run has no such measurement, coordinate or arm.
         """
         values, censored = self.limits(quantity)
         return np.where(np.array(censored, dtype=bool), np.nan, values)
@@ -144,9 +143,6 @@ class Run:
 
         The second part says of each number whether it is only a limit, and on which side of it the
         number lies.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
         """
         if quantity.arm in self.groups:
             every = self.of_group(quantity)
@@ -193,22 +189,14 @@ class Run:
         return self._single[key]
 
     def series(self, quantity: Quantity) -> Course:
-        """Return the quantity over training: steps, and values of shape (step, coordinate).
-
-        Raises:
-            MeasurementMissingError: as `numbers`, or if it is no series.
-        """
+        """Return the quantity over training: steps, and values of shape (step, coordinate)."""
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
         return self._begun(*run._course(quantity, name, declaration))
 
     def start(self, quantity: Quantity) -> Start:
-        """Return how the first observation of a series lies to all that follow, at the worst.
-
-        Raises:
-            MeasurementMissingError: as `series`.
-        """
+        """Return how the first observation of a series lies to all that follow, at the worst."""
         _, values = self.series(quantity)
         starts = {start_of(course) for course in values.T}
         worst_first = (Start.ARTEFACT, Start.APART, Start.ALIKE)
@@ -224,11 +212,7 @@ class Run:
         return steps, values
 
     def first(self, quantity: Quantity) -> Quantity | None:
-        """Return the quantity before training; None of one without a course, and where it is built.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
-        """
+        """Return the quantity before training; None without a course, and where it is built."""
         run, _, declaration = self._found(quantity)
         whole = declaration.kind is MeasurementKind.SERIES and quantity.passes is None
         if not whole or quantity.step == "first" or run.built:
@@ -240,9 +224,6 @@ class Run:
 
         A log begins with training if its first step is 0 or 1, or in the first hundredth of its
         steps. What is built needs no training.
-
-        Raises:
-            MeasurementMissingError: as `series`.
         """
         run, _, _ = self._found(quantity)
         steps, _ = self.series(quantity)
@@ -257,9 +238,6 @@ class Run:
         How they compare, as by their ratio or difference, grows with the first and falls with the
         second: it is at least so large where the first is censored, and at most where the second
         is. Where both are, nothing is known: NaN.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
         """
         values, first = self.limits(quantity)
         rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(rival)
@@ -276,18 +254,11 @@ class Run:
         """Return the ratio of two quantities, as `compared`; NaN where the divisor is 0 or less.
 
         A negative divisor would turn the comparison round.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
         """
         return self.compared(quantity, divisor, lambda x, y: np.where(y > 0, x / y, np.nan))
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
-        """Return the coordinates of an axis of the quantity's measurement, without those left out.
-
-        Raises:
-            MeasurementMissingError: as `numbers`, or if there is no such axis.
-        """
+        """Return the coordinates of an axis of a measurement, without those left out."""
         run, name, declaration = self._found(quantity)
         for declared in declaration.axes:
             if declared.name == axis:
@@ -323,14 +294,29 @@ class Run:
     ) -> FloatArray:
         """The values over the quantity's free axes; the steps of a series come before these."""
         before = values.ndim - len(declaration.axes)
+        name = quantity.measurement
+        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
+        there = placement(quantity, known, self.at)
         free: list[str] = []
-        index = self._index(quantity, declaration)
-        for axis, places in zip(declaration.axes, index, strict=True):
-            values = np.take(values, places, axis=before + len(free))
-            if not isinstance(places, int):
+        for axis in declaration.axes:
+            kept = self._kept(quantity, axis)
+            places = [known[axis.name].index(coordinate) for coordinate in kept]
+            if axis.name in there.fixed:
+                wanted = there.fixed[axis.name]
+                if wanted not in kept:
+                    raise _no_coordinate(quantity, axis, wanted)
+                place = known[axis.name].index(wanted)
+                values = np.take(values, place, axis=before + len(free))
+            elif kept:
+                values = np.take(values, places, axis=before + len(free))
                 free.append(axis.name)
+            else:
+                raise MeasurementMissingError(
+                    f"'{name}' has no {axis.name} that is not left out", name
+                )
+        if there.unplaced:
+            raise MeasurementMissingError(f"'{name}' has no coordinate {there.unplaced[0]!r}", name)
         if self.is_partial and np.isnan(values).any():
-            name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
         for how in dict.fromkeys(quantity.over[name] for name in free if name in quantity.over):
             together = [name for name in free if quantity.over.get(name) == how]
@@ -348,30 +334,6 @@ class Run:
             if coordinate not in known:
                 raise _no_coordinate(quantity, axis, coordinate)
         return tuple(coordinate for coordinate in known if coordinate not in left_out)
-
-    def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
-        """The quantity's place on each axis; of a free axis every place that is not left out."""
-        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
-        there = placement(quantity, known, self.at)
-        index: list[int | list[int]] = []
-        for axis in declaration.axes:
-            kept = self._kept(quantity, axis)
-            wanted = there.fixed.get(axis.name)
-            if wanted is not None and wanted not in kept:
-                raise _no_coordinate(quantity, axis, wanted)
-            if wanted is not None:
-                index.append(known[axis.name].index(wanted))
-            elif kept:
-                index.append([known[axis.name].index(coordinate) for coordinate in kept])
-            else:
-                why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
-                raise MeasurementMissingError(why, quantity.measurement)
-        if there.unplaced:
-            raise MeasurementMissingError(
-                f"'{quantity.measurement}' has no coordinate {there.unplaced[0]!r}",
-                quantity.measurement,
-            )
-        return index
 
 
 _SIDES: Mapping[tuple[bool, bool], Censored | None] = {
