@@ -1,4 +1,4 @@
-"""An audit of schema 2, laid_out in the short form.
+"""An audit of schema 2, laid out in the short form.
 
 What the short form derives is left out: the audit that is read from the text is equal to the one
 that was given, but that questions of ours come after the claims.
@@ -6,9 +6,8 @@ that was given, but that questions of ours come after the claims.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -84,7 +83,7 @@ class _Upgrade:
             "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},
             "settings": _groups(audit.settings) or None,
             **_tiers(audit.settings),
-            "measurements": self._measurements(audit.measurements),
+            "measurements": {n: self._measurement(d) for n, d in audit.measurements.items()},
             "training_loss": audit.training_loss,
             "length": audit.length,
             "experiments": {name: self._experiment(name) for name in audit.experiments},
@@ -132,8 +131,6 @@ class _Upgrade:
         return {
             "title": one.title,
             "runs": _stated(one.runs) if one.runs is not None else None,
-            "must_fail": self._shared_controls(name),
-            "must_pass": self._shared_built(name),
             "settings_of": other,
             "measurements_of": source,
             "measures": list(measures) if measures is not None else None,
@@ -141,9 +138,9 @@ class _Upgrade:
             "length": one.length,
             "settings": _groups(own) or None,
             **_tiers(own),
-            "measurements": self._measurements(
-                {n: d for n, d in one.measurements.items() if measured.get(n) != d}
-            ),
+            "measurements": {
+                n: self._measurement(d) for n, d in one.measurements.items() if measured.get(n) != d
+            },
             "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
         }
 
@@ -162,26 +159,11 @@ class _Upgrade:
 
     def _measured_of(self, name: str) -> str | None:
         """Return the earlier experiment whose measurements one makes as well."""
-        one = self.audit.experiments[name]
-        source = self._alike(name, "measurements", 1)
-        if source is None and one.measures and not one.measurements:
-            source = self._measuring_alike(name)
-        if source is None:
-            return None
-        above = self.audit.experiments[source]
-        return None if one.measures is None and above.measures is not None else source
-
-    def _measuring_alike(self, name: str) -> str | None:
-        """Return the earlier experiment that makes the same of the audit's measurements alone."""
         experiments = self.audit.experiments
-        for other in itertools.takewhile(lambda other: other != name, experiments):
-            above = experiments[other]
-            if above.measures == experiments[name].measures and not above.measurements:
-                return other
-        return None
-
-    def _measurements(self, declared: Mapping[str, Declaration]) -> Data:
-        return {name: self._measurement(one) for name, one in declared.items()}
+        source = self._alike(name, "measurements", 1)
+        if source is None or experiments[name].measures is not None:
+            return source
+        return source if experiments[source].measures is None else None
 
     def _measurement(self, declared: Declaration) -> Data:
         axes = [
@@ -200,47 +182,21 @@ class _Upgrade:
 
     # --- claims ---
 
-    def _controls_on(self, experiment: str) -> list[tuple[str, ...]]:
-        return [_names(one.nulls) for one in self.audit.claims if one.experiment == experiment]
-
-    def _shared_controls(self, experiment: str) -> list[str] | None:
-        """Return the controls that most claims on an experiment have."""
-        return _most_have(self._controls_on(experiment), self._own_arms(experiment))
-
-    def _shared_built(self, experiment: str) -> str | None:
-        """Return the positive control that most claims on an experiment have."""
-        built = [
-            _names((one.constructed,)) if one.constructed is not None else ()
-            for one in self.audit.claims
-            if one.experiment == experiment
-        ]
-        shared = _most_have(built, self._own_arms(experiment))
-        return shared[0] if shared else None
-
-    def _own_arms(self, experiment: str) -> set[str]:
-        """Return the arms that claims on an experiment declare for themselves."""
-        on = (claim for claim in self.audit.claims if claim.experiment == experiment)
-        return {arm.name for claim in on for _, arm in claim.arms() if isinstance(arm, NamedArm)}
-
     def _claim(self, claim: Claim) -> Data:
-        shared = self._shared_controls(claim.experiment) or []
-        built = self._shared_built(claim.experiment)
-        controls = list(_names(claim.nulls))
-        own_built = _names((claim.constructed,))[0] if claim.constructed is not None else None
         own_arms = {arm.name: arm for _, arm in claim.arms() if isinstance(arm, NamedArm)}
-        experiments = self.audit.experiments
+        usual = "derived" if claim.whose == "derived" else "from_source"
         return {
             "says": claim.says,
             "short": None if claim.short == claim.says.removesuffix(".") else claim.short,
             "at": claim.locator,
             "main": claim.main or None,
             "whose": claim.whose if claim.whose != "paper" else None,
-            "wording": claim.wording if claim.wording != _usual_wording(claim) else None,
-            "experiment": claim.experiment if len(experiments) > 1 else None,
+            "wording": claim.wording if claim.wording != usual else None,
+            "experiment": claim.experiment if len(self.audit.experiments) > 1 else None,
             "settings": _plain(claim.settings) or None,
-            "must_fail": controls if controls != shared else None,
+            "must_fail": list(map(_name, claim.nulls)) or None,
             "no_control": claim.no_control,
-            "must_pass": (own_built or []) if own_built != built else None,
+            "must_pass": _name(claim.constructed) if claim.constructed is not None else None,
             "without_part": _parts(claim),
             "readings": self._readings(claim),
             "together": _together(claim),
@@ -248,9 +204,9 @@ class _Upgrade:
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
-            "holds_if": _checks(claim.headline),
-            "also_said": _checks(claim.support),
-            "also_report": _checks(claim.notes),
+            "holds_if": list(map(_check, claim.headline)),
+            "also_said": list(map(_check, claim.support)) or None,
+            "also_report": list(map(_check, claim.notes)) or None,
             "reported": [_named(one, REPORTED) for one in claim.reported] or None,
             "misses": _misses(claim),
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
@@ -439,24 +395,11 @@ def _arm(arm: StrictModel) -> Data:
     return {**data, "holds_at_start": starts or None}
 
 
-def _names(arms: Iterable[NamedArm | str]) -> tuple[str, ...]:
-    return tuple(arm if isinstance(arm, str) else arm.name for arm in arms)
-
-
-def _most_have(lists: Sequence[tuple[str, ...]], own: set[str]) -> list[str] | None:
-    """Return the list that most of at least two have, unless as many have none."""
-    named = Counter(one for one in lists if one and not own.intersection(one))
-    if not named:
-        return None
-    names, count = named.most_common(1)[0]
-    return list(names) if count > 1 and count > lists.count(()) else None
+def _name(arm: NamedArm | str) -> str:
+    return arm if isinstance(arm, str) else arm.name
 
 
 # --- claims and checks ----------------------------------------------------------------------------
-
-
-def _usual_wording(claim: Claim) -> str:
-    return "derived" if claim.whose == "derived" else "from_source"
 
 
 def _grade(claim: Claim) -> Data | None:
@@ -471,7 +414,7 @@ def _grade(claim: Claim) -> Data | None:
 def _parts(claim: Claim) -> Data | None:
     parts: dict[str, list[str]] = {}
     for ablation in claim.ablations:
-        parts.setdefault(ablation.lacks, []).extend(_names((ablation.arm,)))
+        parts.setdefault(ablation.lacks, []).append(_name(ablation.arm))
     return {part: _one_or_all(arms) for part, arms in parts.items()} or None
 
 
@@ -516,31 +459,6 @@ def _compared(data: Data, check: StrictModel) -> Data:
         return data
     rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
     return {**rest, "value": _quantity(own), "arm": other.arm, "higher": own is upper}
-
-
-def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
-    """Return checks; those that differ in a coordinate of one axis alone are one."""
-    listed: list[Data] = []
-    for data in map(_check, checks):
-        before = listed[-1] if listed else {}
-        axis = _listed_axis(before, data)
-        if axis is None:
-            listed.append(data)
-        else:
-            places = before["where"][axis]
-            places = places if isinstance(places, list) else [places]
-            before["where"] = {**before["where"], axis: [*places, data["where"][axis]]}
-    return listed or None
-
-
-def _listed_axis(before: Data, check: Data) -> str | None:
-    """Return the axis in whose coordinate alone a check differs from the one before it."""
-    there = before.get("where", {})
-    here = check.get("where", {})
-    differ = [axis for axis in here if there.get(axis) != here[axis]]
-    same = {**before, "where": None} == {**check, "where": None} and there.keys() == here.keys()
-    several = [axis for axis in there if isinstance(there[axis], list)]
-    return differ[0] if same and len(differ) == 1 and several in ([], differ) else None
 
 
 def _check_part(part: StrictModel) -> Data:
