@@ -27,7 +27,7 @@ from reproaudit.audit.short.conditions import OF_ARM
 from reproaudit.audit.short.fields import ANSWER, NOT_AUDITED, PASSAGE, READ, REPORTED, STAGE
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
 from reproaudit.cell import value_text
-from reproaudit.declarations import Axis, Declaration, MeasurementKind, Quantity, StrictModel
+from reproaudit.declarations import Declaration, MeasurementKind, Quantity, StrictModel
 
 Data = dict[str, Any]
 
@@ -64,7 +64,6 @@ class _Upgrade:
         self.slug = f"{audit.paper.slug}."
         days = Counter(one.card.as_of for one in audit.variables if one.card is not None)
         self.card_read = days.most_common(1)[0][0] if days else None
-        self.axes = _named_axes(audit)
 
     def data(self) -> Data:
         """Return the audit's data in the short form."""
@@ -80,10 +79,9 @@ class _Upgrade:
             "files": audit.files,
             "card_read": self.card_read,
             "variables": {one.name.value: self._variable(one) for one in audit.variables},
-            "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},
             "settings": _groups(audit.settings) or None,
             **_tiers(audit.settings),
-            "measurements": {n: self._measurement(d) for n, d in audit.measurements.items()},
+            "measurements": {n: _measurement(d) for n, d in audit.measurements.items()},
             "training_loss": audit.training_loss,
             "length": audit.length,
             "experiments": {name: self._experiment(name) for name in audit.experiments},
@@ -121,63 +119,16 @@ class _Upgrade:
 
     def _experiment(self, name: str) -> Data:
         one = self.audit.experiments[name]
-        other = self._alike(name, "settings", 3)
-        inherited = self.audit.experiments[other].settings if other else {}
-        own = {n: s for n, s in one.settings.items() if inherited.get(n) != s}
-        source = self._measured_of(name)
-        above = self.audit.experiments[source] if source else None
-        measured = above.measurements if above is not None else {}
-        measures = None if above is not None and above.measures == one.measures else one.measures
         return {
             "title": one.title,
             "runs": _stated(one.runs) if one.runs is not None else None,
-            "settings_of": other,
-            "measurements_of": source,
-            "measures": list(measures) if measures is not None else None,
+            "measures": list(one.measures) if one.measures is not None else None,
             "training_loss": one.training_loss,
             "length": one.length,
-            "settings": _groups(own) or None,
-            **_tiers(own),
-            "measurements": {
-                n: self._measurement(d) for n, d in one.measurements.items() if measured.get(n) != d
-            },
+            "settings": _groups(one.settings) or None,
+            **_tiers(one.settings),
+            "measurements": {n: _measurement(d) for n, d in one.measurements.items()},
             "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
-        }
-
-    def _alike(self, name: str, field: str, fewest: int) -> str | None:
-        """Return the earlier experiment that has the most in common with one, and nothing more."""
-        own = getattr(self.audit.experiments[name], field)
-        best: tuple[int, str] | None = None
-        for other in self.audit.experiments:
-            if other == name:
-                break
-            theirs = getattr(self.audit.experiments[other], field)
-            common = sum(own.get(key) == value for key, value in theirs.items())
-            if theirs.keys() <= own.keys() and common >= fewest:
-                best = max(best or (0, ""), (common, other))
-        return best[1] if best else None
-
-    def _measured_of(self, name: str) -> str | None:
-        """Return the earlier experiment whose measurements one makes as well."""
-        experiments = self.audit.experiments
-        source = self._alike(name, "measurements", 1)
-        if source is None or experiments[name].measures is not None:
-            return source
-        return source if experiments[source].measures is None else None
-
-    def _measurement(self, declared: Declaration) -> Data:
-        axes = [
-            axis.name if self.axes.get(axis.name) == axis else _stated(axis)
-            for axis in declared.axes
-        ]
-        over_training = declared.kind is MeasurementKind.SERIES
-        return {
-            "every_step" if over_training else "once": axes,
-            "unit": declared.unit if declared.unit != "1" else None,
-            "range": list(map(_whole, declared.range)) if declared.range is not None else None,
-            "noun": declared.noun,
-            "step": declared.step,
-            "says": declared.meaning,
         }
 
     # --- claims ---
@@ -372,17 +323,16 @@ def _block(settings: Mapping[str, Setting], tier: str) -> Data:
 # --- measurements and arms ------------------------------------------------------------------------
 
 
-def _named_axes(audit: Audit) -> dict[str, Axis]:
-    """Return for each name of an axis the axis that most measurements have under it."""
-    levels: list[Mapping[str, Declaration]] = [
-        audit.measurements,
-        *(one.measurements for one in audit.experiments.values()),
-    ]
-    every = [axis for level in levels for one in level.values() for axis in one.axes]
-    counts: dict[str, list[Axis]] = {}
-    for axis in every:
-        counts.setdefault(axis.name, []).append(axis)
-    return {name: max(axes, key=axes.count) for name, axes in counts.items()}
+def _measurement(declared: Declaration) -> Data:
+    over_training = declared.kind is MeasurementKind.SERIES
+    return {
+        "every_step" if over_training else "once": list(map(_stated, declared.axes)),
+        "unit": declared.unit if declared.unit != "1" else None,
+        "range": list(map(_whole, declared.range)) if declared.range is not None else None,
+        "noun": declared.noun,
+        "step": declared.step,
+        "says": declared.meaning,
+    }
 
 
 def _arm(arm: StrictModel) -> Data:
