@@ -112,24 +112,21 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
     for name in judged & audit.experiments.keys():
         own = audit.experiments[name].runs
         loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
+        rests = any(_rests_on_arms(claim) for claim in audit.claims if claim.experiment == name)
         for tier, number in (own or audit.runs).model_dump().items():
-            if number < FEWEST_RUNS and (tier != "arms" or _rests_on_arms(audit, name)):
+            if number < FEWEST_RUNS and (tier != "arms" or rests):
                 message = f"found {number}; expected at least {FEWEST_RUNS}"
                 yield Violation("RA221", (*loc, tier), message)
 
 
-def _rests_on_arms(audit: Audit, experiment: str) -> bool:
-    """Tell whether a claim of an experiment rests on arms that have fewer runs than its own.
+def _rests_on_arms(claim: Claim) -> bool:
+    """Tell whether a claim rests on arms with fewer runs than its own: controls of either sign.
 
-    A control or positive control that the headline compares with has as many.
+    One that the headline compares with has as many.
     """
-    for claim in audit.claims:
-        compared = {q.arm for check in claim.headline for q in check.quantities()}
-        built = () if claim.constructed is None else (claim.constructed,)
-        names = {arm if isinstance(arm, str) else arm.name for arm in (*claim.nulls, *built)}
-        if claim.experiment == experiment and not names <= compared:
-            return True
-    return False
+    compared = {q.arm for check in claim.headline for q in check.quantities()}
+    arms = (arm for place, arm in claim.arms() if place[0] != "ablations")
+    return not {arm if isinstance(arm, str) else arm.name for arm in arms} <= compared
 
 
 def _setting_names(audit: Audit) -> frozenset[str]:
@@ -245,8 +242,8 @@ def _training_loss(
     audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
     """Yield a training loss that no experiment measures as a series."""
-    declared = [audit.measurements_of(experiment).items() for experiment in experiments]
-    known = {n for every in declared for n, d in every if d.kind is MeasurementKind.SERIES}
+    declared = (each for e in experiments for each in audit.measurements_of(e).items())
+    known = {n for n, declaration in declared if declaration.kind is MeasurementKind.SERIES}
     yield from _unknown(loc, "series", name if experiments else None, known)
 
 
@@ -275,11 +272,8 @@ class _Wanted(NamedTuple):
 class _Read:
     """A quantity as it is read in an arm at a tier.
 
-    Attributes:
-        name: of the measurement that is read.
-        along: its coordinates, by axis.
-        levels: the coordinates of the claim's grade by its axis, where the quantity is judged at
-            each.
+    `along` has the coordinates of the measurement by axis; `levels` those of the claim's grade,
+    where the quantity is judged at each.
     """
 
     loc: Loc
@@ -291,6 +285,7 @@ class _Read:
     declaration: Declaration
     along: Mapping[str, Sequence[Coordinate]]
     levels: Mapping[str, Sequence[Coordinate]]
+    graded: Collection[str]
 
     @cached_property
     def of_check(self) -> dict[str, Coordinate]:
@@ -325,6 +320,12 @@ class _Read:
         """The place of its check."""
         return self.loc[:4]
 
+    @property
+    def free(self) -> dict[str, Sequence[Coordinate]]:
+        """The axes along which it keeps all its numbers, with their coordinates."""
+        taken = {*self.quantity.over, *self.placed, *self.graded}
+        return {axis: kept for axis, kept in self.placement.kept.items() if axis not in taken}
+
 
 def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     """Yield the faults of a claim: of the names in it, then of its arms, then of what it reads."""
@@ -348,11 +349,11 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from _undeclared(audit, wanted)
     for tier in JUDGED:
         reads = list(_reads(audit, claim, wanted, tier))
-        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(claim, read)]
+        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(read)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
-        yield from _unpaired(claim, reads)
-        yield from _uncounted(claim, reads)
+        yield from _unpaired(reads)
+        yield from _uncounted(reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
@@ -405,12 +406,10 @@ def _reads(
         name = arm.reads.get(quantity.measurement, quantity.measurement)
         declaration = audit.declaration(arm.experiment, name)
         if declaration is not None:
-            along = {
-                axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
-                for axis in declaration.axes
-            }
+            own = audit.values_of(arm.experiment, tier, arm.overrides)
+            along = {axis.name: _coordinates(axis, own) for axis in declaration.axes}
             levels = grade if check is not None and "headline" in loc else {}
-            yield _Read(loc, tier, check, quantity, arm, name, declaration, along, levels)
+            yield _Read(loc, tier, check, quantity, arm, name, declaration, along, levels, grade)
 
 
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
@@ -587,22 +586,12 @@ def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValu
 # --- what a claim reads -------------------------------------------------------------------------
 
 
-def _coordinates(
-    audit: Audit, experiment: str, axis: Axis, tier: TierName, overrides: Mapping[str, SettingValue]
-) -> Sequence[Coordinate]:
-    """Return an axis's coordinates in an experiment at a tier, under other settings."""
+def _coordinates(axis: Axis, values: Mapping[str, SettingValue]) -> Sequence[Coordinate]:
+    """Return an axis's coordinates under these settings; none where a setting has no list."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
-    setting = audit.settings_of(experiment).get(axis.setting)
-    value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
+    value = values.get(axis.setting, ())
     return value if isinstance(value, tuple) else ()
-
-
-def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
-    """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
-    graded = {claim.grade.axis} if claim.grade is not None else set()
-    placed = {*read.quantity.over, *read.placed, *graded}
-    return {axis: kept for axis, kept in read.placement.kept.items() if axis not in placed}
 
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
@@ -655,14 +644,14 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
             yield Violation("RA104", (*read.loc, "without", name), f"{message}; expected some kept")
 
 
-def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
+def _course(read: _Read) -> Iterator[Violation]:
     """Yield what is no course, no list or no power law, and is read as such."""
     yield from _part(read)
     check = read.check
     if check is None:
         return
     yield from _past_range(check, read)
-    free = _free(claim, read)
+    free = read.free
     if check.sizes is not None:
         axis, fewest = check.sizes
         sizes = [name for name, at in free.items() if _count_of_sizes(at) >= fewest]
@@ -721,13 +710,13 @@ def _lengths(free: Mapping[str, Sequence[Coordinate]]) -> list[str]:
     return [f"{len(coordinates)} along '{name}'" for name, coordinates in free.items()]
 
 
-def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+def _unpaired(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield quantities of a check that have other numbers than its first one."""
     first: dict[tuple[Loc, str], tuple[str, list[str]]] = {}
     for read in reads:
         if read.check is None or not read.check.by_coordinate:
             continue
-        free = _lengths(_free(claim, read))
+        free = _lengths(read.free)
         runs = OWN if read.quantity.arm else read.arm.name
         name, expected = first.setdefault((read.check_loc, runs), (read.name, free))
         if free and expected and free != expected:
@@ -780,12 +769,12 @@ def _share_a_number(read: _Read, other: _Read) -> bool:
     return True
 
 
-def _uncounted(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+def _uncounted(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield a share of coordinates where the claim's own runs have but one number."""
     free: dict[Loc, list[str]] = {}
     for read in reads:
         if read.check is not None and read.check.in_share is not None:
-            free.setdefault(read.check_loc, []).extend(_free(claim, read))
+            free.setdefault(read.check_loc, []).extend(read.free)
     for loc, axes in free.items():
         if not axes:
             message = "found a share of coordinates of a single number; expected a free axis"
