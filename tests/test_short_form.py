@@ -15,8 +15,9 @@ from reproaudit.audit.catalog import audits_in
 from reproaudit.audit.loading import load_audit, read_audit
 from reproaudit.audit.model import Audit, Source
 from reproaudit.audit.review import version_of
-from reproaudit.audit.schema import audit_schema, short_schema
+from reproaudit.audit.schema import schema_of
 from reproaudit.audit.seeds import rule
+from reproaudit.audit.short.forms import ShortAudit
 from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, lines_of, page
 from reproaudit.audit.short.refusals import NEW_NAMES
 from reproaudit.audit.short.upgrade import in_order, upgraded
@@ -433,7 +434,7 @@ PAGE = (ROOT / "docs" / "short-form.md").read_text(encoding="utf-8")
 
 def test_the_table_has_every_field_of_schema_2_that_has_another_name() -> None:
     """Those of checks have a table of their own, since a kind has the same fields in both forms."""
-    schema = audit_schema()
+    schema = schema_of(Audit)
     of_checks = {*NAMES_OF_KINDS, "Bound", "Onset", "Quantile", "Quantity", "SourcedNumber", "Wait"}
     fields = {
         f"{name}.{field}"
@@ -446,7 +447,7 @@ def test_the_table_has_every_field_of_schema_2_that_has_another_name() -> None:
     listed = {field for field, _ in rows}
     assert len(listed) > 50
     assert listed <= fields
-    short = short_schema()
+    short = schema_of(ShortAudit)
     models = [short, *short["$defs"].values()]
     known = {field for model in models for field in model.get("properties", ())}
     same = {field.partition(".")[2] for field in fields - listed}
@@ -463,7 +464,7 @@ def test_check_accepts_the_audits_on_the_page(block: str) -> None:
 
 
 def test_renamed_fields_have_names_that_the_short_form_has() -> None:
-    schema = short_schema()
+    schema = schema_of(ShortAudit)
     models = [schema, *schema["$defs"].values()]
     known = {field for model in models for field in model.get("properties", ())}
     assert {name for names in NEW_NAMES.values() for name in names} <= known
