@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -188,8 +189,7 @@ def _check(says: str, results: Results) -> str:
         down = _DOWNWARDS.search(says) is not None
         higher = TODO if up == down else str(up).lower()
         return _beats(value, _named(says, results.arms), higher)
-    side = "at_most" if _AT_MOST.search(says) else "at_least"
-    return _reaches(value, side)
+    return _reaches(value, "at_most" if _AT_MOST.search(says) else "at_least")
 
 
 def _beats(value: str, arm: str, higher: str) -> str:
@@ -210,16 +210,12 @@ def _named(says: str, names: Sequence[str]) -> str:
 
 
 def _of_results(results: Results) -> tuple[list[StatedClaim], list[str]]:
-    claims: list[StatedClaim] = []
-    checks: list[str] = []
-    for value in results.measurements:
-        for arm in results.arms:
-            claims.append(StatedClaim(name=f"{value} {arm}"))
-            checks.append(_beats(value, arm, TODO))
-        if not results.arms:
-            claims.append(StatedClaim(name=value))
-            checks.append(_reaches(value, "at_least"))
-    return claims[:MOST_IN_FULL], checks[:MOST_IN_FULL]
+    if results.arms:
+        pairs = list(product(results.measurements, results.arms))[:MOST_IN_FULL]
+        claims = [StatedClaim(name=f"{value} {arm}") for value, arm in pairs]
+        return claims, [_beats(value, arm, TODO) for value, arm in pairs]
+    values = results.measurements[:MOST_IN_FULL]
+    return [StatedClaim(name=v) for v in values], [_reaches(v, "at_least") for v in values]
 
 
 def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
