@@ -158,9 +158,7 @@ class Beats(Kind, Sourced):
         if len(numbers) != 1:
             why = f"{len(numbers)} numbers of a run have no one place among those of other runs"
             raise MeasurementMissingError(why, own.measurement)
-        return sign * float(numbers[0]), tuple(
-            sign * float(number) for number in run.of_group(other)
-        )
+        return sign * float(numbers[0]), tuple((sign * run.of_group(other)).tolist())
 
 
 def _course_or_end(run: Run, quantity: Quantity) -> tuple[tuple[int, ...] | None, FloatArray]:

@@ -160,16 +160,13 @@ class GrowsLike(Kind, Sourced):
             longest = self._after_its_start(at, course, part, laws["law"])
             grows = grows or longest is not None
             laws = longest or laws
-        return growth, self._fits(laws, grows and goes_on, fit)
-
-    def _fits(self, laws: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
-        """The condition on the law's fit; void where a rival fits better, and not surely so."""
+        grows = grows and goes_on
         limit = Limit(Side.ABOVE, 1.0, self.origin)
         ratio = self._best_rival(laws).size / laws["law"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
         if grows and ratio <= 1 and not self._is_refuted(laws):
-            return replace(fits, value=None, says=None, void=Void.HIDDEN)
-        return fits
+            fits = replace(fits, value=None, says=None, void=Void.HIDDEN)
+        return growth, fits
 
     def _after_its_start(
         self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit

@@ -179,6 +179,12 @@ class Limit:
             return max((self.target - value) / low, (value - self.target) / high)
         return value if self.side.is_upper else -value
 
+    def badness(self, value: float, censored: Censored | None) -> tuple[int, float]:
+        """Return whether a number misses the bound, and how far: the larger, the worse."""
+        if not math.isfinite(value):
+            return 1, math.inf
+        return (True, None, False).index(self.held(value, censored)), self.distance(value)
+
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
 
@@ -200,7 +206,10 @@ class Limit:
         by = RELAXED_BY if looser else 1 / RELAXED_BY
         if self.side is Side.WITHIN:
             margin = replace(self, at=self.at * by)
-            return self if margin._allows_all() else margin
+            if self.least is None or self.most is None:
+                return margin
+            low, high = margin.accepted  # what covers the whole range could not be missed
+            return self if low <= self.least and self.most <= high else margin
         if self.margin is not None:
             both = replace(self, side=Side.WITHIN, at=self.margin * by, margin=None)
             return self._within_range(both.one_sided(self.side))
@@ -214,13 +223,6 @@ class Limit:
             ends = [self.zero + (self.at - self.zero) * by for by in (1 / RELAXED_BY, RELAXED_BY)]
         at = max(ends) if self.side.is_upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
-
-    def _allows_all(self) -> bool:
-        """Whether a margin covers the whole range, so that nothing could miss it."""
-        if self.least is None or self.most is None:
-            return False
-        low, high = self.accepted
-        return low <= self.least and self.most <= high
 
     def _within_range(self, moved: Limit) -> Limit:
         """The moved bound, unless it lies past the end of the range."""
@@ -337,8 +339,8 @@ class Bound(Sourced):
         return self
 
     def _sides(self) -> Iterator[tuple[Side, float]]:
-        for side in (Side.AT_MOST, Side.AT_LEAST, Side.BELOW, Side.ABOVE):
-            if (at := getattr(self, side.value)) is not None:
+        for side in Side:
+            if (at := getattr(self, side.value, None)) is not None:
                 yield side, at
 
     def limit(self, zero: float = 0.0, *, fold: bool = False) -> Limit:
@@ -531,9 +533,8 @@ class Kind(StrictModel):
 
     def _noun(self, measurement: str, names: Names) -> str:
         """What a page calls what the check reads of a measurement."""
-        read = (q for q in self.quantities() if q.measurement == measurement)
-        quantity = next(read, None)
-        return names.noun(measurement) if quantity is None else read_noun(quantity, names)
+        read = (read_noun(q, names) for q in self.quantities() if q.measurement == measurement)
+        return next(read, names.noun(measurement))
 
     def drawing(self, number: Number, noun: str, _names: Names) -> Drawing:
         """Return what a figure draws for a number: the quantity as measured, under its noun."""
@@ -588,8 +589,7 @@ class Kind(StrictModel):
         condition = Condition(number, quantity.measurement, None, limit, says)
         if not numbers:
             return condition
-        places = range(len(numbers))
-        best_first = sorted(places, key=lambda k: _badness(limit, numbers[k], known[k]))
+        best_first = sorted(range(len(numbers)), key=lambda k: limit.badness(numbers[k], known[k]))
         needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
         place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
@@ -634,17 +634,6 @@ def out_of_range(condition: Condition, values: FloatArray, least: float, most: f
         return condition
     worst = float(max(outside, key=abs))
     return replace(condition, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
-
-
-_WORST_LAST = (True, None, False)
-"""What is known of a number: that it meets its bound, nothing, that it misses it."""
-
-
-def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
-    """What is known of a number, and how far from its bound it is: the larger, the worse."""
-    if not math.isfinite(value):
-        return _WORST_LAST.index(None), math.inf
-    return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)
 
 
 class OneBound(Kind, Bound):
