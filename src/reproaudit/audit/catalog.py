@@ -154,11 +154,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The papers that can be run: the shipped ones, and those of a user's folder.
-
-    Attributes:
-        folder: a user's folder; its papers stand before shipped ones of the same name.
-    """
+    """The papers: the shipped ones, and before those of the same name a user's folder's."""
 
     folder: Path | None = None
 

@@ -72,25 +72,15 @@ class Converges(Kind):
 
     Up to four conditions, in this order: it falls by a factor (`falls`); it changes little at the
     end (`flattens`); it ends below a bound (`ends`); with `to_zero`, log loss falls on log time
-    over the last half (`slope`), surely no more slowly than t^-0.1, and no decay to a level of more
-    than half of the last loss fits surely better than one to zero. No finite course shows more of a
-    limit of 0.
-
-    The change at the end is the largest of three: of log-means between windows, over the last
-    fifth; of swings in the last fifth that neighbours share; and of the decay that fits the last
-    half best, in as long again: an exponential decay competes with powers of t down to the
-    logarithm, so that a slow decay is no rest. Where this does not show rest, as under noise or
-    with few observations, the change is that of one trend over the last half or more of training
-    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A rate
-    that is cut flattens any course. Where `rate` or `cut_at` says when it was last cut, the course
-    is read from there on; where neither does, a late drop without rest makes the run void.
+    over the last half (`slope`), surely no more slowly than t^-0.1. docs/checks.md says what the
+    change at the end is, and how a rate that is cut tells. No finite course shows more of a limit
+    of 0; a loss of exactly 0 has come to rest at zero.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what
     neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void in three
     cases: the noise's standard error exceeds the bound, or explains a change or a slope; rest and a
     slow decay disagree, and neither fits surely better; the last half does not tell zero from a
-    level, and over the last nine tenths a level fits surely better and leaves over noise alone. A
-    loss of exactly 0 has come to rest at zero.
+    level, and over the last nine tenths a level fits surely better and leaves over noise alone.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)

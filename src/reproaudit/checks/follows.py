@@ -47,9 +47,8 @@ class Follows(OneBound):
     """A quantity stays near a curve over training, at every observation.
 
     The number is the largest distance: in the quantity's units, or by how large a factor the two
-    differ, less 1. With `share` it is the distance that holds for a share of the time, which no
-    single observation makes; with `quantile` a second bound does so beside the largest. Relaxing
-    acts on the distance. A second number is the share of training that was compared.
+    differ, less 1. With `share` it is the distance that holds for a share of the time; `quantile`
+    is a second bound of this kind. A further number is the share of training that was compared.
 
     No run is void for noise, which is distance like any other. A run is void in which series and
     reference share fewer than ten observations each, or less than half of training, from `since`

@@ -63,18 +63,12 @@ class GrowsLike(Kind, Sourced):
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
-    misfit over the law's, above 1, a contrast. A quantity that no longer grows has no such number:
-    a constant fits as well, or its late growth is surely less than that of the law, if the law grew
-    by the bound since the first step.
+    misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
+    fits as well, or its late growth is surely less than that of the law.
 
-    The law is fitted to the last three quarters of training, or from `since` on. Where no `since`
-    is stated and a rival does not refute it there, it is fitted to the longest part up to the end,
-    of those that begin at the first step, four times as late, and so on, on which it leaves over
-    noise alone, late growth is as fast as all of it, and no rival surely fits better.
-
-    Noise is what the better one leaves over, or, where that is systematic, what neighbours do not
-    share of it. A run in which a rival fits better, and not surely so
-    (`reproaudit.stats.growth.Misfit`), is void.
+    Without `since`, the law is fitted to the longest part up to the end on which it leaves over
+    noise alone, late growth is as fast as all of it, and no rival surely fits better. A run in
+    which a rival fits better, and not surely so (`reproaudit.stats.growth.Misfit`), is void.
     """
 
     made = (_GROWTH, _LAW)

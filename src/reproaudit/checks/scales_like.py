@@ -52,22 +52,16 @@ class ScalesLike(Kind):
 
     A line is fitted to the logarithms of quantity and size. Its slope equals an exponent within a
     margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
-    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line. With
-    `offset` it is a power above a constant, c + a·size^p, by least squares; a trend that no p
-    between -6 and 6 fits best makes the run void. Without it, where the logarithms surely bend, a
-    claimed exponent is held against that above a constant.
+    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line; with
+    `offset` it is a power above a constant. docs/checks.md says more of both, and of trends.
 
     A claimed exponent is that of a power. A run has none, and says no, if a rival surely fits
     better, a parabola, a rise between two levels or a line without one size
     (`reproaudit.stats.powers.surely_departs`), and the law is farther from a value than any course
     whose exponents stay within the margin: the margin times a quarter of the logarithm of the
-    largest size over the smallest.
-
-    A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
-    without the first and without the last size, too; of three sizes, what is left may miss the
-    bound, but has the same sign. Nor is it a single step: of six sizes or more, if neighbours part
-    by four fifths of the change, each side of that step with three sizes or more meets the bound,
-    too. With `offset`, the form is a claim of its own, and is fitted to all sizes.
+    largest size over the smallest. A trend is neither a single size nor, of six sizes or more, a
+    single step: if neighbours part by four fifths of the change, each side of that step with three
+    sizes or more meets the bound, too.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that

@@ -67,17 +67,15 @@ _WAIT = replace(
 class Stages(Kind):
     """One quantity changes before another, which has hardly begun by then.
 
-    *Order*: the later onset over the earlier one. *Wait*, a share of the later change at the
-    earlier onset: it is a tenth at most, and until the later onset it falls at some time to half of
-    what a constant pace gives, or less. The number is by how much both are met, above 1. Both are
-    contrasts. A change that never comes, or is smaller than `least`, has no onset, and the run says
-    no; with one that still goes on, and no level, it is void. A control in which the later change
-    comes without the earlier one does not fail by that: it refutes the order, and is void.
+    *Order*: the later onset over the earlier one. *Wait*: by how much less the later quantity has
+    changed than it might, as docs/checks.md says. Both are above 1, and contrasts. A change that
+    never comes, or is smaller than `least`, has no onset, and the run says no; with one that still
+    goes on, and no level, it is void. A control in which the later change comes without the earlier
+    one refutes the order, and is void. Of the runs alone, a page says "comes after".
 
     An onset lies between two observations, and the later change is known but for four standard
     deviations of its noise (`reproaudit.stats.onsets.noise`): where either decides, the run is
-    void. That the later change would not come without the earlier one, only a control shows that
-    lacks the earlier one: of the runs alone, a page says "comes after".
+    void.
     """
 
     made = (_ORDER, _WAIT)

@@ -134,10 +134,7 @@ class _Command:
     def _read(
         self, logs: Sequence[Path], values: Mapping[str, SettingValue], scratch: Path
     ) -> tuple[Measurements, int]:
-        """Return the declared measurements, and the last step of the curves that they are from.
-
-        Numbers that are not finite are left as they are. Curves without steps have the last step 0.
-        """
+        """Return the declared measurements, and the last step of their curves, 0 without steps."""
         axes = frozenset(axis.name for each in self.declared.values() for axis in each.axes)
         tags_named = [quantity.tags for quantity in self.stated.mapping.values()]
         asked = Asked(

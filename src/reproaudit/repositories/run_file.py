@@ -208,10 +208,9 @@ def check_run_file(path: Path) -> list[Fault]:
 
 
 def run_file_digest(path: Path) -> str:
-    """Return the digest of everything a run file computes, as 32 hexadecimal digits.
+    """Return the digest of all that a run file computes with, as 32 hexadecimal digits.
 
-    It covers the pinned source, the environment, the commands, the mappings, the audit's
-    declarations and our code that reads logs. Addresses, time-outs and comments change no number.
+    Addresses, time-outs and comments change no number.
     """
     run_file, audit = load_run_file(path)
     whole = run_file.model_dump(
@@ -279,8 +278,7 @@ def _faults_of_requirements(run_file: RunFile, beside: Path) -> Iterator[Violati
         message = f"found {name} of a source that is not on this machine; it is checked when 'run' "
         message += "has fetched it, before anything is installed"
         yield Violation("RA235", ("environment", "requirements"), message)
-    faults = list(unpinned(name, text or "", environment.builds))
-    if faults:
+    if faults := list(unpinned(name, text or "", environment.builds)):
         more = f" And {len(faults) - _MOST_LINES} more lines" if len(faults) > _MOST_LINES else ""
         message = " ".join(faults[:_MOST_LINES]).rstrip(".") + more
         yield Violation("RA089", ("environment", "requirements"), message)
