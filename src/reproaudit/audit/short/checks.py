@@ -232,44 +232,29 @@ _FORMS: dict[Role, Any] = {
     Role.PLAIN: Plain,
 }
 
+
+def _optional(form: Any, description: str, **more: Any) -> tuple[Any, Any]:
+    """A field that may be left out, as `create_model` takes it."""
+    return form | None, Field(default=None, description=description, **more)
+
+
 _COMPARED: dict[str, Any] = {
-    "value": (
-        AnyQuantity | None,
-        Field(default=None, description="The claim's own quantity, in place of both."),
-    ),
-    "arm": (
-        Name | None,
-        Field(default=None, description="The arm in which `value` is claimed to be worse."),
-    ),
-    "higher": (
-        bool | None,
-        Field(default=None, description="Whether a higher `value` is better; needed with `arm`."),
-    ),
+    "value": _optional(AnyQuantity, "The claim's own quantity, in place of both."),
+    "arm": _optional(Name, "The arm in which `value` is claimed to be worse."),
+    "higher": _optional(bool, "Whether a higher `value` is better; needed with `arm`."),
 }
 
 _SOURCE: dict[str, Any] = {
-    "origin": (
-        Provenance | None,
-        Field(
-            default=None,
-            alias="from",
-            description="Where its numbers come from that say nothing of it themselves: paper, "
-            "derived (algebra), null (what a control reaches), ceiling (what a constructed "
-            "solution reaches), or ours.",
-        ),
+    "origin": _optional(
+        Provenance,
+        "Where its numbers come from that say nothing of it themselves: paper, derived (algebra), "
+        "null (what a control reaches), ceiling (what a constructed solution reaches), or ours.",
+        alias="from",
     ),
-    "why": (
-        Text | None,
-        Field(default=None, description="Of what is ours, and only there: the reason for it."),
-    ),
+    "why": _optional(Text, "Of what is ours, and only there: the reason for it."),
 }
 
-_NAMED: dict[str, Any] = {
-    "bound": (
-        Name | None,
-        Field(default=None, description="The bound, by its name under the audit's `bounds`."),
-    )
-}
+_NAMED = {"bound": _optional(Name, "The bound, by its name under the audit's `bounds`.")}
 
 Places = Annotated[
     Annotated[Coordinate, Tag("coordinate")]

@@ -196,7 +196,6 @@ def _paper(paper: Paper) -> Data:
 
 def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
-    groups: list[Data] = []
     by_place: dict[tuple[Any, ...], list[str]] = {}
     exact = Counter((one.side, one.locator) for one in settings.values())
     for name, one in settings.items():
@@ -204,33 +203,21 @@ def _groups(settings: Mapping[str, Setting]) -> list[Data]:
         place = one.locator or ""
         if exact[one.side, one.locator] < FEW_OF_ONE_PLACE:
             place = place.partition(", ")[0]
+        place = str(one.locator) if one.ours else place
         same = (one.side, one.ours, place, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
-    for names in by_place.values():
-        groups += _of_one_place(names, settings)
-    return groups
+    return [_group(names, settings) for names in by_place.values()]
 
 
-def _of_one_place(names: Sequence[str], settings: Mapping[str, Setting]) -> list[Data]:
+def _group(names: Sequence[str], settings: Mapping[str, Setting]) -> Data:
     """Return the group of settings that have the beginning of their place in common."""
-    first = settings[names[0]]
-    places = {settings[name].locator for name in names}
-    if len(places) > 1 and first.ours:
-        return [group for name in names for group in _of_one_place([name], settings)]
-    place = first.locator
-    notes: Data = {}
-    if len(places) > 1:
-        place = str(place).partition(", ")[0]
-        for name in names:
-            if note := str(settings[name].locator).partition(", ")[2]:
-                notes[name] = note
-    return [_group(names, settings, place, notes)]
-
-
-def _group(
-    names: Sequence[str], settings: Mapping[str, Setting], place: str | None, notes: Data
-) -> Data:
     one = settings[names[0]]
+    place = one.locator
+    notes: Data = {}
+    if len({settings[name].locator for name in names}) > 1:
+        ends = {name: str(settings[name].locator).partition(", ") for name in names}
+        place = ends[names[0]][0]
+        notes = {name: note for name, (_, _, note) in ends.items() if note}
     ours = one.ours and one.source in (Source.DERIVED, Source.ASSUMPTION)
     by_why = ours and one.source is Source.DERIVED and one.why is None
     return {
