@@ -31,9 +31,6 @@ from reproaudit.declarations import Declaration, MeasurementKind, Quantity, Stri
 
 Data = dict[str, Any]
 
-FEW_OF_ONE_PLACE = 3
-"""Settings of exactly one place that are a group of their own, at least."""
-
 _ORIGIN = {source: origin for origin, source in SOURCES.items() if origin != "ours"}
 
 
@@ -135,6 +132,7 @@ class _Upgrade:
 
     def _claim(self, claim: Claim) -> Data:
         own_arms = {arm.name: arm for _, arm in claim.arms() if isinstance(arm, NamedArm)}
+        misses = claim.elsewhere
         usual = "derived" if claim.whose == "derived" else "from_source"
         return {
             "says": claim.says,
@@ -150,7 +148,7 @@ class _Upgrade:
             "must_pass": _name(claim.constructed) if claim.constructed is not None else None,
             "without_part": _parts(claim),
             "readings": self._readings(claim),
-            "together": _together(claim),
+            "together": list(map(list, claim.together)) or None,
             "grade": _grade(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
@@ -159,7 +157,7 @@ class _Upgrade:
             "also_said": list(map(_check, claim.support)) or None,
             "also_report": list(map(_check, claim.notes)) or None,
             "reported": [_named(one, REPORTED) for one in claim.reported] or None,
-            "misses": _misses(claim),
+            "misses": {"says": misses.says, "cost": _quantity(misses.measure)} if misses else None,
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
         }
 
@@ -197,61 +195,37 @@ def _paper(paper: Paper) -> Data:
 def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
     by_place: dict[tuple[Any, ...], list[str]] = {}
-    exact = Counter((one.side, one.locator) for one in settings.values())
     for name, one in settings.items():
         stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
-        place = one.locator or ""
-        if exact[one.side, one.locator] < FEW_OF_ONE_PLACE:
-            place = place.partition(", ")[0]
-        place = str(one.locator) if one.ours else place
-        same = (one.side, one.ours, place, one.also_at) if stated else (name,)
+        same = (one.side, one.ours, one.locator, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
     return [_group(names, settings) for names in by_place.values()]
 
 
 def _group(names: Sequence[str], settings: Mapping[str, Setting]) -> Data:
-    """Return the group of settings that have the beginning of their place in common."""
+    """Return the group of settings that have the same source and place."""
     one = settings[names[0]]
-    place = one.locator
-    notes: Data = {}
-    if len({settings[name].locator for name in names}) > 1:
-        ends = {name: str(settings[name].locator).partition(", ") for name in names}
-        place = ends[names[0]][0]
-        notes = {name: note for name, (_, _, note) in ends.items() if note}
     ours = one.ours and one.source in (Source.DERIVED, Source.ASSUMPTION)
     by_why = ours and one.source is Source.DERIVED and one.why is None
     return {
         "from": "ours" if ours else _ORIGIN[one.source.value],
         "who": one.who,
-        "at": None if by_why else place,
+        "at": None if by_why else one.locator,
         "values": {name: _plain(settings[name].value) for name in names},
         "also_stated": _also_stated(names[0], one),
         "words": one.words,
         "phrases": one.phrases or None,
         "could_be": [_other(names, one, value) for value in one.alternatives] or None,
-        "why": place if by_why else one.why,
+        "why": one.locator if by_why else one.why,
         "no_other": one.only_reading,
-        "notes": notes or None,
         "ask": one.ask,
     }
 
 
-def _also_stated(name: str, setting: Setting) -> Data | list[Data]:
-    """Return which other sources state a setting: by source where all state its value."""
-    if not setting.readings:
-        return _agreeing(setting.also_at)
-    return [*map(_place, setting.also_at), *(_reading(name, one) for one in setting.readings)]
-
-
-def _agreeing(places: Sequence[Statement]) -> Data | list[Data]:
-    """Return where else a value is stated: by source, if that keeps the order and says all."""
-    by_source: dict[str, list[str]] = {}
-    for one in places:
-        by_source.setdefault(_ORIGIN[one.source.value], []).append(one.locator)
-    in_order = sorted(places, key=lambda one: list(by_source).index(_ORIGIN[one.source.value]))
-    if in_order != list(places) or any(one.who is not None for one in places):
-        return [*map(_place, places)]
-    return {source: _one_or_all(texts) for source, texts in by_source.items()}
+def _also_stated(name: str, setting: Setting) -> list[Data] | None:
+    """Return which other sources state a setting, with its value or another one."""
+    readings = (_reading(name, reading) for reading in setting.readings)
+    return [*map(_place, setting.also_at), *readings] or None
 
 
 def _place(one: Statement | Reading) -> Data:
@@ -265,17 +239,11 @@ def _reading(name: str, reading: Reading) -> Data:
         **_place(reading),
         **ours,
         "values": _plain({name: reading.value, **reading.together}),
-        "also_stated": _agreeing(reading.also_at),
+        "also_stated": list(map(_place, reading.also_at)) or None,
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
     }
-
-
-def _together(claim: Claim) -> list[Any] | None:
-    """Return the settings that change at once: the names of an only list, else a list of lists."""
-    lists = [list(names) for names in claim.together]
-    return lists[0] if len(lists) == 1 else lists or None
 
 
 def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
@@ -355,12 +323,6 @@ def _parts(claim: Claim) -> Data | None:
     return {part: _one_or_all(arms) for part, arms in parts.items()} or None
 
 
-def _misses(claim: Claim) -> Data | None:
-    if claim.elsewhere is None:
-        return None
-    return {"says": claim.elsewhere.says, "cost": _quantity(claim.elsewhere.measure)}
-
-
 LAST = ("where", "at_most", "at_least", "below", "above", "from", "why", "stands_for")
 """The fields that stand last in a check, in this order."""
 
@@ -375,7 +337,7 @@ def _check(check: StrictModel) -> Data:
     origin = getattr(check, "origin", None)
     if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
         data["from"] = origin.value
-    return _ordered(_compared(data, check))
+    return _ordered(data)
 
 
 def _ordered(data: Data) -> Data:
@@ -383,19 +345,6 @@ def _ordered(data: Data) -> Data:
     first = [key for key in ("kind",) if key in data]
     middle = [key for key in data if key not in (*LAST, *first)]
     return {key: data[key] for key in (*first, *middle, *(k for k in LAST if k in data))}
-
-
-def _compared(data: Data, check: StrictModel) -> Data:
-    """Return a comparison of one quantity in two arms by the quantity and the other arm."""
-    lower = getattr(check, "lower", None)
-    upper = getattr(check, "upper", None)
-    if not isinstance(lower, Quantity) or not isinstance(upper, Quantity):
-        return data
-    other, own = (lower, upper) if lower.arm is not None else (upper, lower)
-    if other.arm is None or other.model_copy(update={"arm": None}) != own:
-        return data
-    rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
-    return {**rest, "value": _quantity(own), "arm": other.arm, "higher": own is upper}
 
 
 def _check_part(part: StrictModel) -> Data:
