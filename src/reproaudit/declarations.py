@@ -153,9 +153,6 @@ def first_refusal(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'as a whole'}: {first['msg']}"
 
 
-# --- declarations -------------------------------------------------------------------------------
-
-
 class MeasurementKind(StrEnum):
     """The three shapes that a measurement can have."""
 
@@ -284,8 +281,6 @@ def values_of(
     number = measurements.scalars.get(name)
     return None if number is None else np.asarray(number, dtype=np.float64)
 
-
-# --- quantities ---------------------------------------------------------------------------------
 
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")

@@ -166,8 +166,6 @@ def _venue(line: str) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match[3] or acronym else None
 
 
-# --- the checklist --------------------------------------------------------------------------------
-
 CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {
     "Experimental result reproducibility": (VariableName.EXPERIMENT_SETUP,),
     "Open access to data and code": (VariableName.OPEN_SOURCE_CODE, VariableName.OPEN_DATASETS),

@@ -120,9 +120,6 @@ def draft_claims(
     return "\n".join(lines) + "\n"
 
 
-# --- the paper and its variables ------------------------------------------------------------------
-
-
 def _head(slug: str, card: Card, today: date) -> Iterator[str]:
     yield from _HEAD
     fields = {"slug": slug, "title": _quoted(card.title)}
@@ -163,8 +160,6 @@ def _variable(name: VariableName, card: Card, today: date) -> Iterator[str]:
 
 _SHORT = {"justification": "says", "locator": "at"}
 
-
-# --- claims ---------------------------------------------------------------------------------------
 
 _COMPARES = re.compile(
     r"(?i)\b(than(?! +[\d.])|outperforms?|beats?|surpass(es)?|improves? (on|over|upon)|better)\b"
@@ -234,9 +229,6 @@ def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+|[0-9]+", text.lower())
-
-
-# --- YAML -----------------------------------------------------------------------------------------
 
 
 def _quoted(text: str | None) -> str:

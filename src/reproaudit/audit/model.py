@@ -531,9 +531,6 @@ class Claim(StrictModel):
             yield ("constructed",), self.constructed
 
 
-# --- findings -------------------------------------------------------------------------------------
-
-
 class Finding(StrictModel):
     """A discrepancy between the paper, the card, the authors' code and practice."""
 

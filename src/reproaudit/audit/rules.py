@@ -68,9 +68,6 @@ def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
         yield from _of_claim(audit, claim, ("claims", i))
 
 
-# --- two rules that many places share -----------------------------------------------------------
-
-
 def _unknown(
     loc: Loc, word: str, name: str | None, known: Collection[str], of: str = "this audit"
 ) -> Iterator[Violation]:
@@ -799,9 +796,6 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
         if (tier == "paper" or coordinate in claim.grade.primary) and coordinate not in free[name]:
             message = f"found {name} {shown(coordinate)}; expected one of {shown(free[name])} at "
             yield Violation("RA104", (*loc, "easiest_first", j), f"{message}the {tier} tier")
-
-
-# --- reviews, unfinished text -------------------------------------------------------------------
 
 
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:

@@ -89,8 +89,6 @@ def plain(value: Any) -> Any:
     return (OF_READ.get(type(value)) or value.canonical).of(value)
 
 
-# --- what every check is made of ----------------------------------------------------------------
-
 OF_READ: Mapping[type, CanonicalForm] = {
     Passes: form("level"),
     Quantity: form(

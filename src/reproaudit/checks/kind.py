@@ -295,9 +295,6 @@ class Condition:
         return self.number.contrast
 
 
-# --- in an audit --------------------------------------------------------------------------------
-
-
 class Sourced(StrictModel):
     """What comes from somewhere: a bound, a margin, a law that competes with rivals."""
 

@@ -64,9 +64,6 @@ def _as_text(value: SettingValue) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-# --- models ---------------------------------------------------------------------------------------
-
-
 def _with_placeholders(text: str) -> str:
     placeholders(text)
     return text
@@ -189,9 +186,6 @@ class RunFile(StrictModel):
     """The environment in which the command runs."""
     experiments: dict[Name, CommandExperiment] = Field(min_length=1)
     """Experiment of the audit -> how it is run."""
-
-
-# --- reading --------------------------------------------------------------------------------------
 
 
 def load_run_file(path: Path) -> tuple[RunFile, Audit]:

@@ -41,9 +41,6 @@ SIDES = ("at_most", "at_least", "below", "above")
 """The sides of a bound."""
 
 
-# --- quantities -----------------------------------------------------------------------------------
-
-
 class Quantity(StrictModel):
     """A measurement of a run at some coordinates; mostly a text, as in loss[query]@first, or
     loss[query] of frozen for the run of an arm."""
@@ -70,9 +67,6 @@ AnyQuantity = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Quantity, Tag("mapping")],
     told_by(str, "text", "mapping"),
 ]
-
-
-# --- numbers and bounds ---------------------------------------------------------------------------
 
 
 class Sourced(StrictModel):
@@ -165,9 +159,6 @@ Exponent = Annotated[
     Discriminator(_form_of_exponent),
 ]
 """A number, a fraction, or a bound."""
-
-
-# --- kinds, and the parts of their checks ---------------------------------------------------------
 
 
 class Role(StrEnum):

@@ -164,8 +164,6 @@ def _fields(form: Any) -> set[str]:
     return {field.alias or name for name, field in form.model_fields.items()}
 
 
-# --- words of schema 2 ----------------------------------------------------------------------------
-
 _SAID = ("nulls", "constructed", "alternatives", "only_reading", "locator", "at", "source")
 _WORDS = {
     **{f"'{old}'": f"'{NEW_NAMES[old][0]}'" for old in (*_SAID, "primary", "also_at")},

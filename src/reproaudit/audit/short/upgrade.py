@@ -112,8 +112,6 @@ class _Upgrade:
             "checklist": [_named(one, ANSWER) for one in variable.authors] or None,
         }
 
-    # --- experiments ---
-
     def _experiment(self, name: str) -> Data:
         one = self.audit.experiments[name]
         return {
@@ -127,8 +125,6 @@ class _Upgrade:
             "measurements": {n: _measurement(d) for n, d in one.measurements.items()},
             "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
         }
-
-    # --- claims ---
 
     def _claim(self, claim: Claim) -> Data:
         own_arms = {arm.name: arm for _, arm in claim.arms() if isinstance(arm, NamedArm)}
@@ -172,9 +168,6 @@ class _Upgrade:
         return None if list(claim.readings) == every else list(claim.readings)
 
 
-# --- the paper ------------------------------------------------------------------------------------
-
-
 def _paper(paper: Paper) -> Data:
     data = _stated(paper, "read", "not_read")
     read: Data = {}
@@ -187,9 +180,6 @@ def _paper(paper: Paper) -> Data:
             else:
                 others["others" if truth else "not_others"].append(text)
     return {**data, "read": {**read, **{key: value for key, value in others.items() if value}}}
-
-
-# --- settings -------------------------------------------------------------------------------------
 
 
 def _groups(settings: Mapping[str, Setting]) -> list[Data]:
@@ -275,9 +265,6 @@ def _block(settings: Mapping[str, Setting], tier: str) -> Data:
     }
 
 
-# --- measurements and arms ------------------------------------------------------------------------
-
-
 def _measurement(declared: Declaration) -> Data:
     over_training = declared.kind is MeasurementKind.SERIES
     return {
@@ -302,9 +289,6 @@ def _arm(arm: StrictModel) -> Data:
 
 def _name(arm: NamedArm | str) -> str:
     return arm if isinstance(arm, str) else arm.name
-
-
-# --- claims and checks ----------------------------------------------------------------------------
 
 
 def _grade(claim: Claim) -> Data | None:
