@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -137,9 +137,8 @@ def _setting_names(audit: Audit) -> frozenset[str]:
 
 def _of_declared(audit: Audit) -> Iterator[Violation]:
     """Yield faults of settings, measurements, experiments and shared arms."""
-    every = {**audit.settings}
-    for spec in audit.experiments.values():
-        every.update(spec.settings)
+    own = (each for spec in audit.experiments.values() for each in spec.settings.items())
+    every = {**audit.settings, **dict(own)}
     for name, setting in audit.settings.items():
         yield from _setting(("settings", name), name, setting, every)
     for name, declaration in audit.measurements.items():
@@ -173,10 +172,9 @@ def _setting(
     loc: Loc, name: str, setting: Setting, every: Mapping[str, Setting]
 ) -> Iterator[Violation]:
     """Yield values of another type than the setting's, equal ones, and guesses as readings."""
-    variants: list[tuple[Loc, SettingValue]] = [
-        *(((*loc, "alternatives", i), value) for i, value in enumerate(setting.alternatives)),
-        *(((*loc, "readings", i, "value"), r.value) for i, r in enumerate(setting.readings)),
-    ]
+    variants: list[tuple[Loc, SettingValue]] = []
+    variants += [((*loc, "alternatives", i), v) for i, v in enumerate(setting.alternatives)]
+    variants += [((*loc, "readings", i, "value"), r.value) for i, r in enumerate(setting.readings)]
     for i in repeated([setting.value, *(value for _, value in variants)]):
         place, value = variants[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
@@ -356,13 +354,11 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
 
 def _written_arms(audit: Audit, claim: Claim, loc: Loc) -> Iterator[_Arm]:
     """Yield the arms of a claim but for its own and for readings."""
-    written = {arm.name: (place, arm) for place, arm in claim.arms() if not isinstance(arm, str)}
+    written = {arm.name: (arm, place) for place, arm in claim.arms() if not isinstance(arm, str)}
     for arm in arms_of(audit, claim):
-        if arm.name in written:
-            place, spec = written[arm.name]
-            yield _Arm(arm, spec.settings, (*loc, *place))
-        elif arm.role not in (Role.OWN, Role.READING):
-            yield _Arm(arm, audit.arms[arm.name].settings, ("arms", arm.name))
+        if arm.role not in (Role.OWN, Role.READING):
+            spec, place = written.get(arm.name) or (audit.arms[arm.name], ())
+            yield _Arm(arm, spec.settings, (*loc, *place) if place else ("arms", arm.name))
 
 
 def _wanted(
@@ -593,9 +589,9 @@ def _coordinates(axis: Axis, values: Mapping[str, SettingValue]) -> Sequence[Coo
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield coordinates on axes that neither a quantity nor its check has."""
-    by_check: dict[Loc, set[str]] = {}
+    by_check: dict[Loc, set[str]] = defaultdict(set)
     for read in reads:
-        by_check.setdefault(read.check_loc, set()).update(read.along)
+        by_check[read.check_loc].update(read.along)
     for read in reads:
         for name in read.stated:
             own = name in read.quantity.at
@@ -617,18 +613,15 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
     named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
     stated: list[tuple[str, str, Coordinate, Sequence[Coordinate]]] = []
     stated += [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
-    taken = [
-        at for at in read.placement.unplaced if any(at in coordinates for coordinates in named)
-    ]
+    taken = [at for at in read.placement.unplaced if any(at in some for some in named)]
     unknown = [at for at in read.placement.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
         stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]
+    words = {Role.READING: "with ", Role.ALTERNATIVE: "with "}.get(read.arm.role, "in the arm ")
+    arm = "" if read.arm.role is Role.OWN else f" {words}'{read.arm.name}'"
     for field, name, at, measured in stated:
         if at not in measured:
-            varied = read.arm.role in (Role.READING, Role.ALTERNATIVE)
-            arm = f" {'with' if varied else 'in the arm'} '{read.arm.name}'"
-            arm = "" if read.arm.role is Role.OWN else arm
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
             yield Violation("RA104", (*read.loc, field, name), message)
@@ -729,11 +722,8 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
         if read.check is None or read.arm.role not in (Role.OWN, Role.COMPARED):
             continue
         first, *others = read.check.sides or (None,)
-        shared = read.quantity == first and any(
-            _share_a_number(read, beside)
-            for beside in reads
-            if beside.check_loc == read.check_loc and beside.quantity in others
-        )
+        beside = (r for r in reads if r.check_loc == read.check_loc and r.quantity in others)
+        shared = read.quantity == first and any(_share_a_number(read, other) for other in beside)
         if shared and read.check_loc not in reported:
             reported.add(read.check_loc)
             message = f"found '{read.name}' compared with itself"
@@ -768,14 +758,12 @@ def _share_a_number(read: _Read, other: _Read) -> bool:
 
 def _uncounted(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield a share of coordinates where the claim's own runs have but one number."""
-    free: dict[Loc, list[str]] = {}
-    for read in reads:
-        if read.check is not None and read.check.in_share is not None:
-            free.setdefault(read.check_loc, []).extend(read.free)
-    for loc, axes in free.items():
-        if not axes:
-            message = "found a share of coordinates of a single number; expected a free axis"
-            yield Violation("RA231", (*loc, "in_share"), message)
+    counted = [read for read in reads if read.check and read.check.in_share is not None]
+    for loc in {read.check_loc for read in counted} - {
+        read.check_loc for read in counted if read.free
+    }:
+        message = "found a share of coordinates of a single number; expected a free axis"
+        yield Violation("RA231", (*loc, "in_share"), message)
 
 
 def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:
