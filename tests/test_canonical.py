@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
@@ -19,7 +19,8 @@ from reproaudit.audit import model
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.model import Audit, Claim
 from reproaudit.audit.seeds import digest, rule
-from reproaudit.checks import Check, Kind, canonical, follows, kind, stages
+from reproaudit.checks import KINDS as BY_NAME
+from reproaudit.checks import Kind, canonical, follows, kind, stages
 from reproaudit.checks.canonical import CanonicalForm, Part, form, plain
 from reproaudit.checks.kind import Sourced, SourcedNumber
 from reproaudit.scorecard.history import bounds_of
@@ -34,7 +35,7 @@ GOLDEN = json.loads((ROOT / "tests/golden/rules.json").read_text(encoding="utf-8
 """Of each audit the rules and the digests of our bounds. An audit that changes gets others here;
 code never moves any: the seeds of the paper tier and the logs of results follow from them."""
 
-KINDS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
+KINDS: tuple[type[Kind], ...] = tuple(BY_NAME.values())
 MODELS: tuple[Any, ...] = (
     *(model.Claim, model.ArmSpec, model.NamedArm, model.AblationSpec, model.Grade),
     *(model.StartBound, model.Reading, model.RunCounts, kind.Bound, kind.SourcedNumber),

@@ -24,12 +24,12 @@ from benchmarks.calibrate import (
     Shape,
 )
 
-from reproaudit.checks import NUMBERS, Check
+from reproaudit.checks import KINDS, NUMBERS
 
 DRAWS = 100
 NUMBER_DRAWS = 30
 PLANTED_DRAWS = 10
-CLASSES = get_args(get_args(Check)[0])
+CLASSES = tuple(KINDS.values())
 NAMED = {get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in CLASSES}
 KINDS = sorted(NAMED)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"

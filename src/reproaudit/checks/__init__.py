@@ -71,27 +71,17 @@ __all__ = [
     "read_noun",
 ]
 
-_AnyKind = (
-    Aligns
-    | Beats
-    | Concentrates
-    | Converges
-    | Equals
-    | Follows
-    | GrowsLike
-    | Reaches
-    | ScalesLike
-    | Separates
-    | Stages
-)
-
 KINDS: Mapping[str, type[Kind]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(_AnyKind)
+    get_args(kind.model_fields["kind"].annotation)[0]: kind
+    for kind in (
+        *(Aligns, Beats, Concentrates, Converges, Equals, Follows),
+        *(GrowsLike, Reaches, ScalesLike, Separates, Stages),
+    )
 }
-"""The kinds of check by name."""
+"""The kinds of check by name. A new kind is named here."""
 
-Check = Annotated[_AnyKind, ByKind(KINDS, KINDS.__getitem__)]
-"""Any kind of check; its field `kind` says which. A new kind is named here."""
+Check = Annotated[Kind, ByKind(KINDS, KINDS.__getitem__)]
+"""Any kind of check; its field `kind` says which."""
 
 NUMBERS: Mapping[str, Number] = {
     number.name: number for kind in KINDS.values() for number in kind.made
