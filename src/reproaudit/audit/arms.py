@@ -15,12 +15,9 @@ from reproaudit.audit.model import Audit, Claim, NamedArm, Reading, Setting, Sta
 from reproaudit.cell import SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
 
-ARM_NAME = "arm"
-"""The setting by which arms differ where an audit has nothing but their names."""
-OWN = "own"
-"""The name of a claim's own arm."""
-MOST_TOGETHER = 25
-"""Readings that one list of settings may make, at most."""
+ARM_NAME = "arm"  # The setting by which arms differ where an audit has nothing but their names
+OWN = "own"  # The name of a claim's own arm
+MOST_TOGETHER = 25  # Readings that one list of settings may make, at most
 
 
 class Role(StrEnum):

@@ -35,8 +35,7 @@ from reproaudit.audit.faults import Faults
 from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
-MAX_CARD_BYTES = 2**18
-"""The largest card; those seen so far have a fiftieth of it."""
+MAX_CARD_BYTES = 2**18  # The largest card; those seen so far have a fiftieth of it
 
 
 @dataclass(frozen=True)
@@ -177,8 +176,7 @@ CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {
 No question asks about pseudocode or software dependencies.
 """
 
-MOST_TITLE = 200
-"""Characters of a question's title."""
+MOST_TITLE = 200  # Characters of a question's title
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 """From a per cent sign that no backslash escapes to the end of its line."""

@@ -26,11 +26,8 @@ if TYPE_CHECKING:  # what only finds papers starts without the models of an audi
 
 PACKAGE_FOLDER = Path(__file__).parent.parent
 
-SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""The form of a paper's short name."""
-
-VARIABLE = "REPROAUDIT_AUDITS"
-"""The environment variable that names a folder of audits."""
+SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")  # The form of a paper's short name
+VARIABLE = "REPROAUDIT_AUDITS"  # The environment variable that names a folder of audits
 
 
 def shipped_audits() -> Path:

@@ -22,11 +22,8 @@ from reproaudit.audit.faults import START, Faults, Loc, Place, quoted
 from reproaudit.cell import Scalar
 from reproaudit.files import UnfitFileError, read_regular
 
-MAX_DEPTH = 32
-"""Levels of nesting; an audit needs about ten."""
-
-MAX_VALUES = 40_000
-"""Values and names in a file; the largest audit so far has four thousand."""
+MAX_DEPTH = 32  # Levels of nesting; an audit needs about ten
+MAX_VALUES = 40_000  # Values and names in a file; the largest audit so far has four thousand
 
 UNREADABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"

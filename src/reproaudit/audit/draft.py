@@ -26,8 +26,7 @@ from reproaudit.audit.model import VariableName
 from reproaudit.audit.stated import StatedClaim
 
 TODO = "TODO"
-WIDEST = 100
-"""Columns of a line that need not be broken."""
+WIDEST = 100  # Columns of a line that need not be broken
 MOST_IN_FULL = 8
 """Claims up to which each has four or five lines; further ones make it one line for each."""
 

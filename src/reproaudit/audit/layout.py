@@ -30,8 +30,7 @@ SECTIONS = (
 )
 """The sections of an audit whose entries begin on a line each."""
 
-SPACED = (*SECTIONS, "paper", "axes")
-"""The fields that have an empty line before them."""
+SPACED = (*SECTIONS, "paper", "axes")  # The fields that have an empty line before them
 
 
 class Dumper(yaml.SafeDumper):

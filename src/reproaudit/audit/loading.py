@@ -36,16 +36,14 @@ if TYPE_CHECKING:  # most audits that are checked have no reviews
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-MAX_AUDIT_BYTES = 2**20
-"""The largest audit file; the largest written so far has a twentieth of it."""
+MAX_AUDIT_BYTES = 2**20  # The largest audit file; the largest written so far has a twentieth of it
 
 VERSION: Loc = ("schema_version",)
 
 OF_THE_WHOLE = frozenset({"RA211"})
 """The rules that an audit's sound part may break where the whole does not."""
 
-SHORT_FORM = 3
-"""The version of the short form, `reproaudit.audit.short`."""
+SHORT_FORM = 3  # The version of the short form, `reproaudit.audit.short`
 
 Rules = Callable[[_Model], Iterable[Violation]]
 """What a file must satisfy once its model accepts it."""

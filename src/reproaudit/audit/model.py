@@ -120,8 +120,7 @@ class Variable(StrictModel):
 # --- settings -------------------------------------------------------------------------------------
 
 
-TierName = Literal["smoke", "quick", "paper"]
-"""The scale of a run."""
+TierName = Literal["smoke", "quick", "paper"]  # The scale of a run
 
 TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
 """The tiers, from the smallest to the paper's own scale."""
@@ -613,8 +612,7 @@ class Stage(StrictModel):
     for each stage."""
 
 
-MOST_RUNS = 10_000
-"""Runs of one arm, as many as ``--seeds`` may name."""
+MOST_RUNS = 10_000  # Runs of one arm, as many as ``--seeds`` may name
 
 
 class RunCounts(StrictModel):

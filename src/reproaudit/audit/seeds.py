@@ -17,8 +17,7 @@ from typing import Any
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.checks import plain
 
-SEEDS_BELOW = 10**9
-"""Drawn seeds are smaller, so that ``--seeds`` can name them."""
+SEEDS_BELOW = 10**9  # Drawn seeds are smaller, so that ``--seeds`` can name them
 
 
 def rule(audit: Audit, experiment: str, tier: TierName) -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
 
-SUFFIXES = (".py", ".pyc", ".pyd", ".so")
-"""The ends of the names of code, as source or compiled."""
+SUFFIXES = (".py", ".pyc", ".pyd", ".so")  # The ends of the names of code, as source or compiled
 
 CACHE = "__pycache__"
 """Python's own folder of compiled code, which is written anew all the time and never imported."""

@@ -13,8 +13,7 @@ from reproaudit.audit.card import readable_text
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.errors import CardError
 
-MOST_CLAIMS = 40
-"""Claims of one draft, which has fifty lines at most."""
+MOST_CLAIMS = 40  # Claims of one draft, which has fifty lines at most
 
 TEXTS = ("says", "claim", "text", "statement", "description")
 LOCATIONS = ("at", "locator", "location", "section", "source", "where", "page")

@@ -19,8 +19,7 @@ from typing import Any
 
 from reproaudit.declarations import Passes, Quantity
 
-ALWAYS = object()
-"""What `unless` has where an entry is never left out."""
+ALWAYS = object()  # What `unless` has where an entry is never left out
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,7 @@ from reproaudit.stats.rest import (
 
 _Courses: TypeAlias = tuple[FloatArray, list[FloatArray]]
 
-WINDOW = 0.05
-"""The share of the schedule in either window whose log-means are compared."""
+WINDOW = 0.05  # The share of the schedule in either window whose log-means are compared
 
 AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
 """What a logarithm changes in as long again, over its change between the windows: no decay that
@@ -227,8 +226,7 @@ def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
-_LATE = (_FLATTENS, _SLOPE)
-"""The numbers that are read of the course since the rate was cut."""
+_LATE = (_FLATTENS, _SLOPE)  # The numbers that are read of the course since the rate was cut
 
 
 def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:

@@ -20,14 +20,9 @@ from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
 
-FEWEST_POINTS = 10
-"""The fewest observations that show that a curve is followed."""
-
-COMPARED = 0.5
-"""The share of training, from `since` on, that must be compared."""
-
-EVENLY = 1001
-"""The steps, spaced evenly, at which a quantile is taken."""
+FEWEST_POINTS = 10  # The fewest observations that show that a curve is followed
+COMPARED = 0.5  # The share of training, from `since` on, that must be compared
+EVENLY = 1001  # The steps, spaced evenly, at which a quantile is taken
 
 _LARGEST = Number("follows")
 _QUANTILE = Number("quantile", "{noun} {typical} most of the time{worst}")

@@ -47,14 +47,12 @@ _LAW = Number(
 )
 
 
-LATE = 0.25
-"""The share of training from which on growth is late, where an audit states none."""
+LATE = 0.25  # The share of training from which on growth is late, where an audit states none
 
 SURELY = 2.576
 """So many standard errors lie between two paces that surely differ: 99 % of a normal law."""
 
-LATER = 4.0
-"""How many times as late the next place is at which the start of a law is looked for."""
+LATER = 4.0  # How many times as late the next place is at which the start of a law is looked for
 
 
 class GrowsLike(Kind, Sourced):

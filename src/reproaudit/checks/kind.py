@@ -86,8 +86,7 @@ class FewObservedError(MeasurementMissingError):
     """A run has too few observations of a measurement for what a check reads of it."""
 
 
-RELAXED_BY = 2.0
-"""The factor by which a bound of ours is relaxed; of a fold it is the power."""
+RELAXED_BY = 2.0  # The factor by which a bound of ours is relaxed; of a fold it is the power
 
 
 @dataclass(frozen=True)

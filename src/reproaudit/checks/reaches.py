@@ -13,8 +13,7 @@ from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_
 from reproaudit.declarations import ROUNDING, Quantity
 from reproaudit.lazy import FloatArray, np
 
-BEYOND = 1.1
-"""The place past which a number without a course shows that its ceiling is none."""
+BEYOND = 1.1  # The place past which a number without a course shows that its ceiling is none
 
 _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD, "part kept")

@@ -35,14 +35,9 @@ if TYPE_CHECKING:
     from reproaudit import records
 
 
-BEGINNING = 0.01
-"""The part of training in which a log begins that shows its start."""
-
-LAST_TENTH = 0.1
-"""The part of training whose median an end is held against."""
-
-FEWEST_OF_COURSE = 5
-"""The fewest observations of a course that has an end other than its last."""
+BEGINNING = 0.01  # The part of training in which a log begins that shows its start
+LAST_TENTH = 0.1  # The part of training whose median an end is held against
+FEWEST_OF_COURSE = 5  # The fewest observations of a course that has an end other than its last
 
 
 class Censored(StrEnum):

@@ -32,8 +32,7 @@ from reproaudit.stats.powers import (
     surely_departs,
 )
 
-FEWEST_SIZES = 3
-"""The fewest sizes of which an exponent is read."""
+FEWEST_SIZES = 3  # The fewest sizes of which an exponent is read
 
 FEWEST_BENT = 4
 """The fewest sizes that tell a bend, or a power above a constant, which has three parameters."""

@@ -9,8 +9,7 @@ from typing import Literal, NamedTuple
 
 from reproaudit.declarations import Coordinate, Quantity
 
-Unit = Literal["plain", "factor", "share"]
-"""What a number is: as measured, a factor, or a share."""
+Unit = Literal["plain", "factor", "share"]  # What a number is: as measured, a factor, or a share
 
 
 class Form(StrEnum):

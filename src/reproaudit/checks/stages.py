@@ -183,14 +183,12 @@ class _Change:
 
 _Ends: TypeAlias = Callable[[_Change, _Change], tuple[float, float, float]]
 
-HARDLY_BEGUN = 0.1
-"""The share of a change that has hardly begun, at most."""
+HARDLY_BEGUN = 0.1  # The share of a change that has hardly begun, at most
 
 LAG = 0.5
 """The share of what a constant pace gives, at most, of one that does not run from the start."""
 
-LEAST_SHARE = 1e-4
-"""A share of a change below this counts as this: observations lie no denser."""
+LEAST_SHARE = 1e-4  # A share of a change below this counts as this: observations lie no denser
 
 
 def _change(run: Run, onset: Onset) -> _Change | Void | None:

@@ -31,8 +31,7 @@ from reproaudit.repositories.requirements import (
 )
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 
-MAKING_SECONDS = 3600.0
-"""The seconds that each step of fetching or installing may take."""
+MAKING_SECONDS = 3600.0  # The seconds that each step of fetching or installing may take
 ENGINES = ("docker", "podman")
 PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_DATA")
 """Environment variables that a command is given as they are; all others stay out."""

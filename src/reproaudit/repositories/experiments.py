@@ -25,8 +25,7 @@ from reproaudit.repositories.environments import copy_source, in_container, in_p
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
 from reproaudit.repositories.run_file import SEED, RunFile, filled, load_run_file
 
-PHASE = "command"
-"""The one phase of a command: a command that was cut off starts again."""
+PHASE = "command"  # The one phase of a command: a command that was cut off starts again
 
 
 def experiments_of(path: Path) -> Mapping[str, Experiment]:

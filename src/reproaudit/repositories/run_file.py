@@ -25,10 +25,8 @@ from reproaudit.errors import SpecError
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.repositories.requirements import text_at_hand, unpinned
 
-_MOST_LINES = 6
-"""Lines of a file of requirements that one fault names."""
-SEED = "seed"
-"""The placeholder that stands for the seed."""
+_MOST_LINES = 6  # Lines of a file of requirements that one fault names
+SEED = "seed"  # The placeholder that stands for the seed
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 

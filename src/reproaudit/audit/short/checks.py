@@ -37,8 +37,7 @@ Plain = Annotated[
     float | Fraction, OneComplaint("a number, or a fraction of two integers such as 20/26")
 ]
 
-SIDES = ("at_most", "at_least", "below", "above")
-"""The sides of a bound."""
+SIDES = ("at_most", "at_least", "below", "above")  # The sides of a bound
 
 
 class Quantity(StrictModel):

@@ -15,8 +15,7 @@ from reproaudit.audit.short.settings import Settings
 ELSEWHERE = "runs"
 """The experiment that stands for runs from elsewhere, where an audit has none of its own."""
 
-MOST_SHORT_WORDS = 12
-"""Words of a claim's clause, at most."""
+MOST_SHORT_WORDS = 12  # Words of a claim's clause, at most
 
 CLAIM = {
     "says": "says",

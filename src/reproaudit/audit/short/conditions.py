@@ -19,11 +19,8 @@ from reproaudit.declarations import StrictModel
 
 _QUANTITY = {"where": "at"}
 
-OF_ARM = " of "
-"""The word between a quantity and the arm in whose run it is read."""
-
-MOST_PLACES = 100
-"""Places at which one check may be made."""
+OF_ARM = " of "  # The word between a quantity and the arm in whose run it is read
+MOST_PLACES = 100  # Places at which one check may be made
 
 
 def checks_of(node: Node, names: Names) -> list[Node]:

@@ -153,8 +153,7 @@ class Agreeing(StrictModel):
     """The place where it states them."""
 
 
-BySource = dict[Origin, Texts]
-"""Places by the source that states the same values there."""
+BySource = dict[Origin, Texts]  # Places by the source that states the same values there
 
 AnyAgreeing = Annotated[
     Annotated[BySource, Tag("mapping")] | Annotated[tuple[Agreeing, ...], Tag("list")],

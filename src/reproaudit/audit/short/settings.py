@@ -24,8 +24,7 @@ SOURCES = {
 SMOKE_REASON = "Only shows that it runs."
 """The reason of a value at the smoke tier that has none of its own."""
 
-Settings = dict[str, Node]
-"""The settings of one level by name."""
+Settings = dict[str, Node]  # The settings of one level by name
 
 
 def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
@@ -64,8 +63,7 @@ def _also_stated(entry: Node) -> list[Node]:
     ]
 
 
-MOST_AGREEING = 20
-"""Sources that state the same values, at most: further ones are left out."""
+MOST_AGREEING = 20  # Sources that state the same values, at most: further ones are left out
 
 
 def _entries(group: Node, own: Collection[str]) -> _Entries:
