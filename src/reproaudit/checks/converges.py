@@ -22,16 +22,9 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
+from reproaudit.stats import rest
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
-from reproaudit.stats.rest import (
-    BACK_TO,
-    change_at_rest,
-    cuts_of,
-    drop_of,
-    swing_of,
-    without_spikes,
-)
 
 _Courses: TypeAlias = tuple[FloatArray, list[FloatArray]]
 
@@ -182,7 +175,7 @@ class Converges(Kind):
         cuts: FloatArray = np.array([])
         if self.rate is not None:
             at, values = run.series(self.rate)
-            cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
+            cuts = rest.cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
         elif self.cut_at is not None:
             stated = run.settings.get(self.cut_at, ())
             every = stated if isinstance(stated, tuple) else (stated,)
@@ -242,7 +235,7 @@ def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     change = _of_decays(steps, loss, limit)
     if limit.met_by(change) or loss.min() == 0:
         return change
-    at_rest = change_at_rest(steps, np.log(loss), limit.at)
+    at_rest = rest.change_at_rest(steps, np.log(loss), limit.at)
     return change if math.isnan(at_rest) else at_rest
 
 
@@ -251,7 +244,7 @@ def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     if loss.min() <= 0:
         return False
     late = _late(steps)
-    drop = drop_of(steps[late], np.log(loss[late]), least)
+    drop = rest.drop_of(steps[late], np.log(loss[late]), least)
     decays = [best_decay(steps[late], loss[late], family) for family in (_exponential, _power)]
     return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
@@ -261,7 +254,7 @@ def _without_spikes(loss: FloatArray) -> FloatArray:
     if loss.min() <= 0:
         return loss
     logs = np.log(loss)
-    smooth = without_spikes(logs)
+    smooth = rest.without_spikes(logs)
     return np.where(smooth == logs, loss, np.exp(smooth))
 
 
@@ -274,7 +267,7 @@ def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
     change = abs(float(np.log(loss[last]).mean() - np.log(loss[before]).mean()))
-    swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
+    swing = rest.swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
     fits = []
@@ -298,7 +291,7 @@ def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
     Where the last half has fewer than six observations, it is over the shortest part that has six.
     """
     late = next(
-        (part for since in BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
+        (part for since in rest.BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
         _late(steps),
     )
     if loss[-1] == 0:

@@ -22,15 +22,7 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import FloatArray, np
-from reproaudit.stats.powers import (
-    PowerFit,
-    offset_power_fit,
-    power_fit,
-    slopes_beside_a_step,
-    slopes_without_an_end,
-    surely_bends,
-    surely_departs,
-)
+from reproaudit.stats import powers
 
 FEWEST_SIZES = 3  # The fewest sizes of which an exponent is read
 
@@ -138,24 +130,26 @@ class ScalesLike(Kind):
             exponent = self._as_trend(array, values, exponent)
         if self.bend is None:
             return (exponent,)
-        line = fit if self.offset or not known else power_fit(array, values)
+        line = fit if self.offset or not known else powers.power_fit(array, values)
         apart = () if line is None else line.apart
         bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
-        departs = line is None or self.offset or surely_departs(array, values, line.left_over)
+        departs = (
+            line is None or self.offset or powers.surely_departs(array, values, line.left_over)
+        )
         if bend.met is False and not departs:
             bend = replace(bend, value=None, void=Void.HIDDEN)
         return exponent, bend
 
-    def _fit(self, sizes: FloatArray, values: FloatArray) -> PowerFit | None:
+    def _fit(self, sizes: FloatArray, values: FloatArray) -> powers.PowerFit | None:
         """The law; of a claimed exponent that above a constant, where the logarithms bend."""
         if self.offset:
-            return offset_power_fit(sizes, values)
-        line = power_fit(sizes, values)
-        if isinstance(self.exponent, Bound) or not surely_bends(sizes, values):
+            return powers.offset_power_fit(sizes, values)
+        line = powers.power_fit(sizes, values)
+        if isinstance(self.exponent, Bound) or not powers.surely_bends(sizes, values):
             return line
-        return offset_power_fit(sizes, values) or line
+        return powers.offset_power_fit(sizes, values) or line
 
-    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: PowerFit) -> bool:
+    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: powers.PowerFit) -> bool:
         """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
         if self.within is None:
             return False
@@ -163,9 +157,9 @@ class ScalesLike(Kind):
             return True
         most = amount_of(self.within) * float(np.log(sizes.max() / sizes.min())) / 4
         farther = float(np.abs(fit.left_over).max()) > most
-        return farther and surely_departs(sizes, values, fit.left_over)
+        return farther and powers.surely_departs(sizes, values, fit.left_over)
 
-    def _of_exponent(self, fit: PowerFit | None) -> Condition:
+    def _of_exponent(self, fit: powers.PowerFit | None) -> Condition:
         """The condition on the exponent, void where noise alone might miss its bound."""
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
@@ -188,10 +182,10 @@ class ScalesLike(Kind):
         """
         if condition.value is None or not isinstance(self.exponent, Bound) or self.offset:
             return condition
-        parts = slopes_without_an_end(sizes, values)
+        parts = powers.slopes_without_an_end(sizes, values)
         if len(sizes) == FEWEST_SIZES:
             parts = [slope for slope in parts if slope * condition.value <= 0]
-        parts += slopes_beside_a_step(sizes, values)
+        parts += powers.slopes_beside_a_step(sizes, values)
         missed = [slope for slope in parts if not condition.limit.met_by(slope)]
         if not missed:
             return condition

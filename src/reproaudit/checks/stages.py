@@ -13,15 +13,7 @@ from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, place_words, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import FloatArray, np
-from reproaudit.stats.onsets import (
-    BEYOND_NOISE,
-    Passage,
-    crossing,
-    excursions,
-    final_value,
-    has_ended,
-    noise,
-)
+from reproaudit.stats import onsets
 
 
 class Onset(StrictModel):
@@ -177,7 +169,7 @@ class _Change:
     steps: FloatArray
     made: FloatArray
     noise: float
-    onset: Passage
+    onset: onsets.Passage
     at_onset: float
 
 
@@ -197,21 +189,21 @@ def _change(run: Run, onset: Onset) -> _Change | Void | None:
     if values.shape[1] != 1:
         return None
     course = values[:, 0]
-    whole = final_value(steps, course) - float(course[0])
+    whole = onsets.final_value(steps, course) - float(course[0])
     level = onset.crosses
     if level is None:
         if abs(whole) < onset.least:
             return None
-        if not has_ended(steps, course):
+        if not onsets.has_ended(steps, course):
             return Void.NOT_ENDED
         level = float(course[0]) + whole / 2
-    passage = crossing(steps, course, level)
+    passage = onsets.crossing(steps, course, level)
     if passage is None or not whole:
         return None
     return _Change(
         steps=np.asarray(steps, dtype=np.float64),
-        made=excursions(course) / abs(whole),
-        noise=noise(steps, course) / abs(whole),
+        made=onsets.excursions(course) / abs(whole),
+        noise=onsets.noise(steps, course) / abs(whole),
         onset=passage,
         at_onset=abs((level - float(course[0])) / whole),
     )
@@ -232,7 +224,7 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     """By how much less than it might the later change has been made: least, found, and most."""
     start = late.steps[0]
     pace = LAG * late.at_onset * (late.steps - start) / (late.onset.step - start)
-    doubt = BEYOND_NOISE * late.noise
+    doubt = onsets.BEYOND_NOISE * late.noise
     last = int(np.searchsorted(late.steps, late.onset.step))
     after = int(np.searchsorted(late.steps, early.onset.after))
     before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1
