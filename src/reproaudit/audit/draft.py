@@ -136,25 +136,19 @@ def _head(slug: str, card: Card, today: date) -> Iterator[str]:
     known = [name for name in VariableName if name in card.rows or name in card.answers]
     if known:
         yield "variables:"
-    for name in known:
-        yield from _variable(name, card, today)
+    yield from (_variable(name, card, today) for name in known)
 
 
-def _variable(name: VariableName, card: Card, today: date) -> Iterator[str]:
+def _variable(name: VariableName, card: Card, today: date) -> str:
     fields = [f"card: {_quoted(card.rows[name])}"] if name in card.rows else []
     fields += ["says: TODO", *(["at: TODO"] if name not in card.rows else [])]
-    line = f"  {name.value}: {{{', '.join(fields)}"
-    answers = [
-        ", ".join([*(f"{_SHORT.get(f, f)}: {_quoted(text)}" for f, text in answer.items())])
+    answers = ",\n".join(
+        f"    {{{', '.join(f'{_SHORT.get(f, f)}: {_quoted(t)}' for f, t in answer.items())}, "
+        f"as_of: {today}}}"
         for answer in card.answers.get(name, ())
-    ]
-    if not answers:
-        yield line + "}"
-        return
-    yield line + ", checklist: ["
-    written = [f"    {{{answer}, as_of: {today}}}" for answer in answers]
-    yield from ",\n".join(written).splitlines()[:-1]
-    yield written[-1] + "]}"
+    )
+    checklist = f", checklist: [\n{answers}]" if answers else ""
+    return f"  {name.value}: {{{', '.join(fields)}{checklist}}}"
 
 
 _SHORT = {"justification": "says", "locator": "at"}

@@ -15,18 +15,8 @@ YAML_WIDTH = 80
 """The column after which PyYAML breaks a line where it can next: none is longer than 120."""
 
 SECTIONS = (
-    "variables",
-    "bounds",
-    "settings",
-    "quick",
-    "smoke",
-    "measurements",
-    "experiments",
-    "arms",
-    "claims",
-    "our_questions",
-    "not_audited",
-    "findings",
+    *("variables", "bounds", "settings", "quick", "smoke", "measurements", "experiments", "arms"),
+    *("claims", "our_questions", "not_audited", "findings"),
 )
 """The sections of an audit whose entries begin on a line each."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from reproaudit.audit.layout import laid_out
 from reproaudit.audit.model import (
+    ArmSpec,
     Audit,
     Claim,
     NamedArm,
@@ -172,13 +173,13 @@ def _paper(paper: Paper) -> Data:
     data = _stated(paper, "read", "not_read")
     read: Data = {}
     others: dict[str, list[str]] = {"others": [], "not_others": []}
-    for texts, place, truth in ((paper.read, 0, True), (paper.not_read, 1, False)):
+    for texts, place, listed in ((paper.read, 0, "others"), (paper.not_read, 1, "not_others")):
         for text in texts:
             key = next((key for key, words in READ.items() if words[place] == text), None)
             if key is not None and key not in read:
-                read[key] = truth
+                read[key] = place == 0
             else:
-                others["others" if truth else "not_others"].append(text)
+                others[listed].append(text)
     return {**data, "read": {**read, **{key: value for key, value in others.items() if value}}}
 
 
@@ -277,14 +278,11 @@ def _measurement(declared: Declaration) -> Data:
     }
 
 
-def _arm(arm: StrictModel) -> Data:
+def _arm(arm: ArmSpec) -> Data:
+    starts = [_ordered(_check_part(bound)) for bound in arm.holds_at_start]
     data = _stated(arm, "name", "why", "holds_at_start", "words")
-    why = getattr(arm, "why", "")
-    words = getattr(arm, "words", None)
-    starts = [_ordered(_check_part(one)) for one in getattr(arm, "holds_at_start", ())]
-    data["says"] = None if why == words else why
-    data["words"] = words
-    return {**data, "holds_at_start": starts or None}
+    says = None if arm.why == arm.words else arm.why
+    return {**data, "says": says, "words": arm.words, "holds_at_start": starts or None}
 
 
 def _name(arm: NamedArm | str) -> str:
