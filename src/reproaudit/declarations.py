@@ -59,10 +59,6 @@ class ByKind:
 
     pydantic's own union builds every model before it reads a value. Here a model is built when a
     file first has its kind, so that `reproaudit check` starts sooner.
-
-    Attributes:
-        names: the kinds.
-        model_of: returns the model of a kind.
     """
 
     def __init__(self, names: Iterable[str], model_of: Callable[[str], type[BaseModel]]) -> None:
@@ -388,14 +384,10 @@ class Placement:
 def placement(
     quantity: Quantity, along: Mapping[str, Sequence[Coordinate]], at: Mapping[str, Coordinate]
 ) -> Placement:
-    """Return where a quantity is read.
+    """Return where a quantity is read, by all coordinates and what a check, or a level, states.
 
     What it states without an axis's name belongs to the first axis that has it and is placed by
     nothing else; for want of such an axis it stands before what the check or a level states.
-
-    Args:
-        along: the coordinates along each axis of the measurement, in the order of the axes.
-        at: axis -> the coordinate that the check states, or a level of a grade.
     """
     kept = dict(along)
     for axis in quantity.without.keys() & along.keys():

@@ -241,9 +241,7 @@ def _refuse_other_forms(written: str, path: Path) -> None:
 def with_checklist(card: Card, path: Path) -> Card:
     """Return a card with the authors' answers in the checklist of a file.
 
-    Raises:
-        CardError: if the file cannot be read, is no text, or has no question, a question twice, or
-            a question with two answers.
+    A CardError says what it is not: text, with questions, each once and with one answer at most.
     """
     written = readable_text(path)
     _refuse_other_forms(written, path)

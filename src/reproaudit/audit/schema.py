@@ -52,11 +52,7 @@ def schema_text() -> str:
 
 
 def part_text(name: str) -> str:
-    """Return the fields of a part or a kind, with an example; of ``all`` as a page in Markdown.
-
-    Raises:
-        UsageError: on an unknown name.
-    """
+    """Return a part's or a kind's fields, with an example, or ``all``; a UsageError if unknown."""
     from reproaudit.audit.short.reference import entry, lines_of, page
 
     return page() if name == "all" else "\n".join(lines_of(entry(name))) + "\n"

@@ -34,13 +34,10 @@ class StatedClaim:
 
 
 def read_claims(path: Path) -> tuple[StatedClaim, ...]:
-    """Return the claims in a file.
+    """Return the claims in a file; a CardError if there are none, or more than a draft has.
 
     A line of text with a word in it is a claim, but for headings (`#`); marks of a list before it
     are left out.
-
-    Raises:
-        CardError: if it cannot be read, or holds none, or more than a draft has.
     """
     text = readable_text(path)
     if text.lstrip().startswith(("[", "{")):

@@ -378,16 +378,10 @@ def margin_around(
     relative: bool = False,
 ) -> Limit:
     """Return a margin, of its own source or else of that of the number in its middle."""
-    of_margin = (within.origin, within.why) if isinstance(within, SourcedNumber) else (origin, why)
-    return Limit(
-        Side.WITHIN,
-        amount_of(within),
-        of_margin[0],
-        target=target,
-        relative=relative,
-        of=origin,
-        why=of_margin[1],
-    )
+    limit = Limit(Side.WITHIN, amount_of(within), origin, target=target, relative=relative)
+    if isinstance(within, SourcedNumber):
+        return replace(limit, origin=within.origin, of=origin, why=within.why)
+    return replace(limit, of=origin, why=why)
 
 
 NumberOrBound = Annotated[

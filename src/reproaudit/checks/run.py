@@ -240,7 +240,8 @@ class Run:
             comparison = np.atleast_1d(how(values, rivals))
         left = np.broadcast_to(np.array(first, dtype=bool), comparison.shape)
         right = np.broadcast_to(np.array(second, dtype=bool), comparison.shape)
-        known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
+        known = [Censored.AT_MOST if censored else None for censored in right]
+        known = [Censored.AT_LEAST if a else b for a, b in zip(left, known, strict=True)]
         return np.where(left & right, np.nan, comparison), known
 
     def ratio(
@@ -329,15 +330,6 @@ class Run:
             if coordinate not in known:
                 raise _no_coordinate(quantity, axis, coordinate)
         return tuple(coordinate for coordinate in known if coordinate not in left_out)
-
-
-_SIDES: Mapping[tuple[bool, bool], Censored | None] = {
-    (False, False): None,
-    (True, False): Censored.AT_LEAST,
-    (False, True): Censored.AT_MOST,
-    (True, True): Censored.AT_LEAST,
-}
-"""On which side a comparison lies, by whether its two quantities are censored."""
 
 
 def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> MeasurementMissingError:
