@@ -55,8 +55,7 @@ _AVERAGES = frozenset({"mean", "median", "iqm"})
 def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     """Yield every place where an audit, which the models accept, breaks a rule.
 
-    Claims are held against settings, measurements and arms once these are sound. By the stem of
-    its file the slug is known.
+    Claims are held against settings, measurements and arms once these are sound.
     """
     if audit.paper.slug != stem:
         message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
@@ -506,10 +505,7 @@ def _also_varied(
     written: _Arm,
     readings: Mapping[tuple[TierName, str, str], PlannedArm],
 ) -> Iterator[Violation]:
-    """Yield an arm that runs as a reading or an alternative does: it cannot be both.
-
-    Readings are given by tier, experiment and settings.
-    """
+    """Yield an arm that runs as an alternative does, or a reading, by tier and settings."""
     arm, settings, loc = written
     for tier in JUDGED if not arm.reads and arm.experiment == own.experiment else ():
         reading = readings.get((tier, *arm.key(audit, tier)))
@@ -548,10 +544,7 @@ def _only_alternative(
 def _opposed(
     audit: Audit, planned: Iterable[PlannedArm], arms: Mapping[str, _Arm], loc: Loc
 ) -> Iterator[Violation]:
-    """Yield a positive control whose runs are those of an arm that must not show the phenomenon.
-
-    The last place is where the claim has its positive control.
-    """
+    """Yield a positive control, at its place, that runs as what must not show the phenomenon."""
     built = [arm for arm in planned if arm.role is Role.POSITIVE_CONTROL]
     without = [arm for arm in planned if arm.role in (Role.CONTROL, Role.ABLATION)]
     for arm, other in itertools.product(built, without):
@@ -737,11 +730,7 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
 
 
 def _share_a_number(read: _Read, other: _Read) -> bool:
-    """Tell whether a number on one side of a comparison is on the other, too.
-
-    A coordinate is among all of its axis, and may be the best of them; an average over an axis is a
-    number of its own.
-    """
+    """Tell whether a number is on both sides; an average over an axis is one of its own."""
     place = {"at", "coordinates", "without", "over"}
     courses = [side.quantity.model_dump(exclude=place) for side in (read, other)]
     if (read.name, read.arm) != (other.name, other.arm) or courses[0] != courses[1]:

@@ -235,10 +235,8 @@ class Condition:
     """One number of one run, and the bound that it meets or not.
 
     Attributes:
-        number: which of the kind's numbers.
         noun: the measurement that the number is of.
         value: the run's number, of the worst coordinate; None where it does not exist.
-        limit: the bound.
         says: what the run says without a number: no, where a change never comes; None, where the
             number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.

@@ -87,10 +87,6 @@ class Run:
     measurement, series, axis, coordinate or arm.
 
     Attributes:
-        seed: the run's seed.
-        measurements: what was measured.
-        declarations: by name.
-        settings: by name.
         reads: measurements that are read in place of others: of a control with a wrong reference.
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
@@ -134,11 +130,7 @@ class Run:
         return np.where(np.array(censored, dtype=bool), np.nan, values)
 
     def limits(self, quantity: Quantity) -> tuple[FloatArray, list[Censored | None]]:
-        """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
-
-        The second part says of each number whether it is only a limit, and on which side of it the
-        number lies.
-        """
+        """Return the quantity's numbers, and of each that is only a limit on which side it lies."""
         if quantity.arm in self.groups:
             every = self.of_group(quantity)
             known = every[np.isfinite(every)]
@@ -158,19 +150,13 @@ class Run:
         return values, [None] * len(values)
 
     def of_group(self, quantity: Quantity) -> FloatArray:
-        """Return the number of each run of an arm that is compared as a group; shape (run,).
-
-        NaN where a run has no number, or several.
-        """
+        """Return the number of each run of an arm that is compared as a group, else NaN; (run,)."""
         own = quantity.model_copy(update={"arm": None})
         runs = self.groups[str(quantity.arm)]
         return np.array([np.nan if run is None else run._only_number(own, self) for run in runs])
 
     def _only_number(self, quantity: Quantity, beside: Run) -> float:
-        """The one number that is read as in another run; NaN if there is none, or several.
-
-        It is kept, since every run of an arm is held against the same group.
-        """
+        """The one number that is read as in another run, and kept; NaN if there are none or several."""
         how = (beside.settled, beside.begins, beside.passes)
         key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
         if key not in self._single:
