@@ -156,7 +156,7 @@ class Run:
         return np.array([np.nan if run is None else run._only_number(own, self) for run in runs])
 
     def _only_number(self, quantity: Quantity, beside: Run) -> float:
-        """The one number that is read as in another run, and kept; NaN if there are none or several."""
+        """The one number that is read as in another run, and kept; NaN if none, or several."""
         how = (beside.settled, beside.begins, beside.passes)
         key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
         if key not in self._single:
