@@ -145,7 +145,7 @@ class _Upgrade:
             "must_pass": _name(claim.constructed) if claim.constructed is not None else None,
             "without_part": _parts(claim),
             "readings": self._readings(claim),
-            "together": list(map(list, claim.together)) or None,
+            "together": _one_or_all([*map(list, claim.together)]) or None,
             "grade": _grade(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
@@ -393,5 +393,5 @@ def _plain(value: Any) -> Any:
     return [_plain(below) for below in value] if isinstance(value, tuple) else value
 
 
-def _one_or_all(texts: Sequence[str]) -> str | list[str]:
-    return texts[0] if len(texts) == 1 else list(texts)
+def _one_or_all(entries: Sequence[Any]) -> Any:
+    return entries[0] if len(entries) == 1 else list(entries)
