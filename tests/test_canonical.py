@@ -1,11 +1,13 @@
 """The canonical form of what decides: free of Python's names, and complete."""
 
+from __future__ import annotations
+
 import copy
 import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
@@ -13,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
-from reproaudit.audit import model, seeds
+from reproaudit.audit import model
 from reproaudit.audit.catalog import entry_of
 from reproaudit.audit.model import Audit, Claim
-from reproaudit.audit.seeds import CLAIM, digest, rule
-from reproaudit.checks import Check, Kind, canonical, follows, kind, stages
-from reproaudit.checks.canonical import CanonicalForm, Part, plain
+from reproaudit.audit.seeds import digest, rule
+from reproaudit.checks import KINDS as BY_NAME
+from reproaudit.checks import Kind, canonical, follows, kind, stages
+from reproaudit.checks.canonical import CanonicalForm, Part, form, plain
 from reproaudit.checks.kind import Sourced, SourcedNumber
-from reproaudit.declarations import Passes, Quantity
 from reproaudit.scorecard.history import bounds_of
 
 ROOT = Path(__file__).parent.parent
@@ -33,24 +35,15 @@ GOLDEN = json.loads((ROOT / "tests/golden/rules.json").read_text(encoding="utf-8
 """Of each audit the rules and the digests of our bounds. An audit that changes gets others here;
 code never moves any: the seeds of the paper tier and the logs of results follow from them."""
 
-KINDS: tuple[type[Kind], ...] = get_args(get_args(Check)[0])
+KINDS: tuple[type[Kind], ...] = tuple(BY_NAME.values())
+MODELS: tuple[Any, ...] = (
+    *(model.Claim, model.ArmSpec, model.NamedArm, model.AblationSpec, model.Grade),
+    *(model.StartBound, model.Reading, model.RunCounts, kind.Bound, kind.SourcedNumber),
+    *(stages.Onset, stages.Wait, follows.Quantile, *KINDS),
+)
 FORMS: dict[type[BaseModel], CanonicalForm] = {
-    model.Claim: CLAIM,
-    model.ArmSpec: seeds.ARM,
-    model.NamedArm: seeds.NAMED_ARM,
-    model.AblationSpec: seeds.ABLATION,
-    model.Grade: seeds.GRADE,
-    model.StartBound: seeds.START_BOUND,
-    model.Reading: seeds.READING,
-    model.RunCounts: seeds.RUNS,
-    Quantity: canonical.QUANTITY,
-    Passes: canonical.PASSES,
-    kind.Bound: canonical.BOUND,
-    kind.SourcedNumber: canonical.NUMBER,
-    stages.Onset: stages.ONSET,
-    stages.Wait: stages.WAIT,
-    follows.Quantile: follows.QUANTILE,
-    **{kind: kind.canonical for kind in KINDS},
+    **canonical.OF_READ,
+    **{model: model.canonical for model in MODELS},
 }
 AUDITS = {file.stem: entry_of(file).audit() for file in FILES}
 CLAIMS = [claim for audit in AUDITS.values() for claim in audit.claims]
@@ -67,7 +60,7 @@ def hashes(audit: Audit) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("slug", AUDITS)
-def test_the_rules_and_the_digests_of_our_bounds_stay(slug):
+def test_the_rules_and_the_digests_of_our_bounds_stay(slug: str) -> None:
     assert hashes(AUDITS[slug]) == GOLDEN[slug]
 
 
@@ -75,35 +68,27 @@ def test_the_rules_and_the_digests_of_our_bounds_stay(slug):
 
 
 @pytest.mark.parametrize("of", FORMS, ids=lambda form: form.__name__)
-def test_every_field_decides_or_is_said_to_inform(of):
+def test_every_field_decides_or_is_said_to_inform(of: type[BaseModel]) -> None:
     form = FORMS[of]
     decides = [part.attribute for part in form.parts.values()]
     assert sorted(decides) == sorted(set(of.model_fields) - set(form.informs))
 
 
-def test_every_form_in_a_table_is_held_against_its_model():
-    known = [id(form) for form in FORMS.values()]
-    parts = [part.form for form in FORMS.values() for part in form.parts.values()]
-    assert {id(form) for form in parts if form is not None} <= set(known)
-
-
-def attributes(
-    value: Any, form: CanonicalForm | None = None
-) -> Iterator[tuple[BaseModel, str, bool]]:
+def attributes(value: Any) -> Iterator[tuple[BaseModel, str, bool]]:
     """Every attribute in a value, with the model that has it and whether it decides."""
     if isinstance(value, BaseModel):
-        form = form or FORMS[type(value)]
+        form = FORMS[type(value)]
         yield from ((value, name, False) for name in form.informs if name in value.__dict__)
         for part in form.parts.values():
             yield value, part.attribute, True
-            yield from attributes(getattr(value, part.attribute), part.form)
+            yield from attributes(getattr(value, part.attribute))
     elif isinstance(value, tuple):
         for entry in value:
-            yield from attributes(entry, form)
+            yield from attributes(entry)
 
 
 @pytest.mark.parametrize("slug", AUDITS)
-def test_what_decides_moves_the_rule_and_what_informs_does_not(slug):
+def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> None:
     audit = copy.deepcopy(AUDITS[slug])
     for claim in audit.claims:
         name = claim.experiment
@@ -117,7 +102,7 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug):
             assert moved is decides, (claim.id, node, attribute)
 
 
-def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing():
+def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing() -> None:
     audit = AUDITS["toy"]
     name = next(iter(audit.experiments))
     named = audit.model_copy(update={"length": next(iter(audit.settings_of(name)))})
@@ -127,30 +112,32 @@ def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing():
 # --- free of Python's names and of layout -------------------------------------------------------
 
 
-def stranger(value: Any, form: CanonicalForm | None, shuffled: random.Random) -> Any:
+def stranger(value: Any, shuffled: random.Random) -> Any:
     """The same value in new classes: what decides swaps names, and a newer field comes first."""
     if isinstance(value, tuple):
-        return tuple(stranger(entry, form, shuffled) for entry in value)
+        return tuple(stranger(entry, shuffled) for entry in value)
     if not isinstance(value, BaseModel):
         return value
-    form = form or FORMS[type(value)]
-    old = {part.attribute: part.form for part in form.parts.values()}
-    new = dict(zip(old, shuffled.sample(list(old), len(old)), strict=True))
+    form = FORMS[type(value)]
+    old = [part.attribute for part in form.parts.values()]
+    new = dict(zip(old, shuffled.sample(old, len(old)), strict=True))
     bases = tuple(base for base in (Kind, Sourced) if isinstance(value, base))
     fields: dict[str, Any] = dict.fromkeys(["newer", *new.values()], (Any, None))
     other = create_model("Other", __base__=bases or (BaseModel,), **fields)
-    parts = {k: Part(new[p.attribute], None, p.unless) for k, p in form.parts.items()}
-    other.canonical = CanonicalForm(parts)  # type: ignore[attr-defined]
-    values = {new[n]: stranger(getattr(value, n), old[n], shuffled) for n in old}
+    parts = {k: Part(new[p.attribute], p.unless) for k, p in form.parts.items()}
+    other.canonical = CanonicalForm(parts, alone=form.alone)  # type: ignore[attr-defined]
+    values = {new[n]: stranger(getattr(value, n), shuffled) for n in old}
     informs = {name: getattr(value, name) for name in ("origin", "why") if hasattr(value, name)}
     return other.model_construct(**informs, **values)
 
 
 @settings(max_examples=8)
 @given(claim=st.sampled_from(CLAIMS), shuffled=st.randoms(use_true_random=False))
-def test_other_classes_and_fields_in_python_move_nothing(claim, shuffled):
-    assert plain(stranger(claim, CLAIM, shuffled)) == CLAIM.of(claim)
-    headline = stranger(claim.headline, None, shuffled)
+def test_other_classes_and_fields_in_python_move_nothing(
+    claim: Claim, shuffled: random.Random
+) -> None:
+    assert plain(stranger(claim, shuffled)) == plain(claim)
+    headline = stranger(claim.headline, shuffled)
     assert digest([part for check in headline for part in check.ours()]) == bounds_of(claim)
 
 
@@ -168,7 +155,7 @@ def backwards(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_another_layout_and_order_of_the_file_moves_nothing(file, tmp_path):
+def test_another_layout_and_order_of_the_file_moves_nothing(file: Path, tmp_path: Path) -> None:
     data = backwards(yaml.safe_load(file.read_text(encoding="utf-8")))
     text = yaml.dump(data, sort_keys=False, default_flow_style=True)
     (tmp_path / file.name).write_text(text, encoding="utf-8")
@@ -187,24 +174,22 @@ class Later(Claim):
     decides_later: dict[str, float] = Field(default_factory=dict)
 
 
-LATER = CLAIM | CanonicalForm(
-    {"decides": Part("decides_later", unless={})}, informs={"joined_later"}
-)
+LATER = Claim.canonical | form("decides@decides_later={}", "joined_later")
 
 
-def test_a_field_that_joins_moves_no_claim_without_it():
+def test_a_field_that_joins_moves_no_claim_without_it() -> None:
     for claim in CLAIMS:
         data = {name: getattr(claim, name) for name in Claim.model_fields}
-        assert LATER.of(Later.model_construct(**data, joined_later=True)) == CLAIM.of(claim)
+        assert LATER.of(Later.model_construct(**data, joined_later=True)) == plain(claim)
         found = LATER.of(Later.model_construct(**data, decides_later={"level": 0.5}))
-        assert found == {**CLAIM.of(claim), "decides": {"level": 0.5}}
+        assert found == {**plain(claim), "decides": {"level": 0.5}}
 
 
 def sourced(number: float) -> SourcedNumber:
     return SourcedNumber.model_validate_json(json.dumps({"is": number, "from": "paper"}))
 
 
-def test_a_number_with_a_source_of_its_own_enters_as_the_number():
+def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:
     for check in (check for claim in CLAIMS for check in claim.headline):
         if check.kind == "equals":
             other = check.model_copy(update={"within": sourced(check.within)})

@@ -16,8 +16,9 @@ from reproaudit.audit.arms import Role
 from reproaudit.audit.catalog import Catalog, Entry, entry_of
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import plan
-from reproaudit.audit.seeds import ARM, drawn, rule, seeds_of
+from reproaudit.audit.seeds import drawn, rule, seeds_of
 from reproaudit.cell import Cell
+from reproaudit.checks import plain
 from reproaudit.cli import run_command
 from reproaudit.errors import SpecError
 from reproaudit.formats.verdict import (
@@ -93,7 +94,7 @@ def test_what_decides_or_computes_gives_other_seeds_and_what_informs_moves_none(
 def test_names_that_an_author_chose_are_never_left_out():
     named = {"why": 1.0, "title": 2.0}
     arm = changed("arms", "stays", "settings", to=named).arms["stays"]
-    assert ARM.of(arm) == {"settings": named}
+    assert plain(arm) == {"settings": named}
 
 
 # --- the seeds ----------------------------------------------------------------------------------

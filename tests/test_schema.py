@@ -1,14 +1,19 @@
 """The JSON Schema of an audit: complete, up to date, neither too wide nor too narrow."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 import yaml
 
 from reproaudit.audit.catalog import audits_in
-from reproaudit.audit.schema import audit_schema, schema_of_both, schema_text, short_schema
+from reproaudit.audit.model import Audit
+from reproaudit.audit.schema import schema_of, schema_of_both, schema_text
+from reproaudit.audit.short.forms import ShortAudit
 from test_loading import TEXT
 
 COMMITTED = Path(__file__).parents[1] / "audits" / "schema.json"
@@ -29,12 +34,14 @@ def faults(text: str) -> list[str]:
     return [e.message for e in validator.iter_errors(yaml.load(text, DatesAsText))]
 
 
-def test_is_a_schema():
+def test_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema_of_both())
 
 
-@pytest.mark.parametrize("schema", [audit_schema(), short_schema()], ids=["schema 2", "short form"])
-def test_every_model_and_field_is_documented(schema):
+@pytest.mark.parametrize(
+    "schema", [schema_of(Audit), schema_of(ShortAudit)], ids=["schema 2", "short form"]
+)
+def test_every_model_and_field_is_documented(schema: dict[str, Any]) -> None:
     models = {"Audit": schema, **schema["$defs"]}
     fields = {
         f"{name}.{field}": spec
@@ -49,19 +56,19 @@ def test_every_model_and_field_is_documented(schema):
     assert fields["Paper.title"]["type"] == "string"
 
 
-def test_committed_schema_is_up_to_date():
+def test_committed_schema_is_up_to_date() -> None:
     assert json.loads(schema_text()) == schema_of_both()
     assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
         "audits/schema.json is older than the models; write it anew with `reproaudit schema`"
     )
 
 
-def test_toy_is_valid():
+def test_toy_is_valid() -> None:
     assert faults(TEXT) == []
 
 
 @pytest.mark.parametrize("path", audits_in(COMMITTED.parent), ids=lambda p: p.stem)
-def test_shipped_audits_are_valid(path):
+def test_shipped_audits_are_valid(path: Path) -> None:
     assert faults(path.read_text(encoding="utf-8")) == []
 
 
@@ -80,6 +87,6 @@ def test_shipped_audits_are_valid(path):
         ("- id: toy.direction", "- id: Direction"),
     ],
 )
-def test_bad_audits_are_not(old, new):
+def test_bad_audits_are_not(old: str, new: str) -> None:
     assert old in TEXT
     assert faults(TEXT.replace(old, new, 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import json
 import math
 import re
@@ -58,10 +59,6 @@ class ByKind:
 
     pydantic's own union builds every model before it reads a value. Here a model is built when a
     file first has its kind, so that `reproaudit check` starts sooner.
-
-    Attributes:
-        names: the kinds.
-        model_of: returns the model of a kind.
     """
 
     def __init__(self, names: Iterable[str], model_of: Callable[[str], type[BaseModel]]) -> None:
@@ -111,12 +108,7 @@ class StrictModel(BaseModel):
     built when it is first used, so that every command starts sooner.
     """
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        defer_build=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 def description_of(model: type[BaseModel], field: str) -> str:
@@ -130,42 +122,31 @@ def description_of(model: type[BaseModel], field: str) -> str:
     if told is not None:
         return told
     owners = (*model.__mro__, *getattr(model, "__described_by__", object).__mro__)
-    return next((text for owner in owners if (text := _texts_in(owner).get(field))), "")
+    named = ((owner.__module__, (owner.__name__, field)) for owner in owners)
+    return next((text for module, key in named if (text := _texts_in(module).get(key))), "")
 
 
 @cache
-def _texts_in(owner: type) -> dict[str, str]:
-    """The texts below the fields that a class itself has, by field."""
-    module = sys.modules.get(owner.__module__)
-    if module is None or owner in (object, BaseModel):
+def _texts_in(module: str) -> dict[tuple[str, str], str]:
+    """The texts below the fields of a module's classes, by class and field."""
+    if not module.startswith(__package__):
         return {}
-    for node in _classes_in(module.__name__):
-        if node.name == owner.__name__:
-            pairs = zip(node.body, node.body[1:], strict=False)
-            return {
-                str(field.target.id): inspect.cleandoc(str(text.value.value))
-                for field, text in pairs
-                if isinstance(field, ast.AnnAssign)
-                and isinstance(field.target, ast.Name)
-                and isinstance(text, ast.Expr)
-                and isinstance(text.value, ast.Constant)
-            }
-    return {}
-
-
-@cache
-def _classes_in(module: str) -> tuple[ast.ClassDef, ...]:
     tree = ast.parse(inspect.getsource(sys.modules[module]))
-    return tuple(node for node in tree.body if isinstance(node, ast.ClassDef))
+    return {
+        (node.name, ast.unparse(field.target)): inspect.cleandoc(str(text.value.value))
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for field, text in itertools.pairwise(node.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
 
 
 def first_refusal(error: ValidationError) -> str:
     """Return the first place that a model refuses, and why."""
     first = error.errors(include_url=False)[0]
     return f"{'.'.join(map(str, first['loc'])) or 'as a whole'}: {first['msg']}"
-
-
-# --- declarations -------------------------------------------------------------------------------
 
 
 class MeasurementKind(StrEnum):
@@ -288,16 +269,14 @@ def values_of(
     name: str, declaration: Declaration, measurements: records.Measurements
 ) -> FloatArray | None:
     """Return the numbers under a name, if they are of the declared kind."""
-    if declaration.kind is MeasurementKind.SCALAR and name in measurements.scalars:
-        return np.asarray(measurements.scalars[name], dtype=np.float64)
-    if declaration.kind is MeasurementKind.ARRAY and name in measurements.arrays:
-        return measurements.arrays[name]
-    if declaration.kind is MeasurementKind.SERIES and name in measurements.series:
-        return measurements.series[name].values
-    return None
+    if declaration.kind is MeasurementKind.SERIES:
+        series = measurements.series.get(name)
+        return None if series is None else series.values
+    if declaration.kind is MeasurementKind.ARRAY:
+        return measurements.arrays.get(name)
+    number = measurements.scalars.get(name)
+    return None if number is None else np.asarray(number, dtype=np.float64)
 
-
-# --- quantities ---------------------------------------------------------------------------------
 
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
@@ -403,18 +382,12 @@ class Placement:
 
 
 def placement(
-    quantity: Quantity,
-    along: Mapping[str, Sequence[Coordinate]],
-    at: Mapping[str, Coordinate],
+    quantity: Quantity, along: Mapping[str, Sequence[Coordinate]], at: Mapping[str, Coordinate]
 ) -> Placement:
-    """Return where a quantity is read.
+    """Return where a quantity is read, by all coordinates and what a check, or a level, states.
 
     What it states without an axis's name belongs to the first axis that has it and is placed by
     nothing else; for want of such an axis it stands before what the check or a level states.
-
-    Args:
-        along: the coordinates along each axis of the measurement, in the order of the axes.
-        at: axis -> the coordinate that the check states, or a level of a grade.
     """
     kept = dict(along)
     for axis in quantity.without.keys() & along.keys():

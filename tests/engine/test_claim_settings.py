@@ -9,8 +9,9 @@ from miniatures import audit_data, claim, setting
 from reproaudit.audit.arms import alternatives_of, arms_of, left_out_readings
 from reproaudit.audit.model import Audit
 from reproaudit.audit.plan import cells_of_tier
-from reproaudit.audit.seeds import CLAIM, rule
+from reproaudit.audit.seeds import rule
 from reproaudit.cell import Cell
+from reproaudit.checks import plain
 from reproaudit.formats.verdict import Outcome, ReasonKind
 from reproaudit.records import Record
 from reproaudit.report.making import settings
@@ -67,8 +68,8 @@ def test_an_arm_of_another_experiment_takes_those_that_this_has():
 
 def test_they_enter_the_rule_and_their_default_does_not():
     bare, own = (audit_with(given) for given in ({}, {"steps": 20}))
-    assert "settings" not in CLAIM.of(bare.claims[0])
-    assert CLAIM.of(own.claims[0])["settings"] == {"steps": 20}
+    assert "settings" not in plain(bare.claims[0])
+    assert plain(own.claims[0])["settings"] == {"steps": 20}
     assert rule(bare, "descent", "paper") != rule(own, "descent", "paper")
 
 

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from benchmarks.calibrate import (
@@ -22,13 +21,13 @@ from benchmarks.calibrate import (
     Shape,
 )
 
-from reproaudit.checks import NUMBERS, Check
+from reproaudit.checks import KINDS as NAMED
+from reproaudit.checks import NUMBERS
 
 DRAWS = 100
 NUMBER_DRAWS = 30
 PLANTED_DRAWS = 10
-CLASSES = get_args(get_args(Check)[0])
-NAMED = {get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in CLASSES}
+CLASSES = tuple(NAMED.values())
 KINDS = sorted(NAMED)
 ANSWERS = Path(__file__).parents[2] / "docs" / "answers.md"
 

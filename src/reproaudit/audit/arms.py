@@ -15,12 +15,9 @@ from reproaudit.audit.model import Audit, Claim, NamedArm, Reading, Setting, Sta
 from reproaudit.cell import SettingValue, canonical_settings, value_text
 from reproaudit.declarations import Quantity
 
-ARM_NAME = "arm"
-"""The setting by which arms differ where an audit has nothing but their names."""
-OWN = "own"
-"""The name of a claim's own arm."""
-MOST_TOGETHER = 25
-"""Readings that one list of settings may make, at most."""
+ARM_NAME = "arm"  # The setting by which arms differ where an audit has nothing but their names
+OWN = "own"  # The name of a claim's own arm
+MOST_TOGETHER = 25  # Readings that one list of settings may make, at most
 
 
 class Role(StrEnum):
@@ -104,7 +101,13 @@ def arms_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
 def alternatives_of(audit: Audit, claim: Claim) -> tuple[PlannedArm, ...]:
     """Return an arm for every alternative of every guess that the claim's experiment rests on."""
     return tuple(
-        _varied(claim, Role.ALTERNATIVE, name, value)
+        PlannedArm(
+            f"{name}={value_text(value)}",
+            Role.ALTERNATIVE,
+            claim.experiment,
+            {**claim.settings, name: value},
+            varied=(name, value),
+        )
         for name, setting in _varied_settings(audit, claim)
         if setting.guessed
         for value in setting.alternatives
@@ -140,8 +143,7 @@ def _readings(audit: Audit, claim: Claim) -> Iterator[PlannedArm]:
     settings = dict(_varied_settings(audit, claim))
     for name in claim.readings:
         for reading in settings[name].readings if name in settings else ():
-            excused = reading.excused is not None
-            yield replace(_reading(claim, {name: reading}), excused=excused)
+            yield replace(_reading(claim, {name: reading}), excused=reading.excused is not None)
     for names in claim.together:
         for readings in product(*(readings_to_run(settings.get(name)) for name in names)):
             yield _reading(claim, dict(zip(names, readings, strict=True)))
@@ -153,10 +155,7 @@ def readings_to_run(setting: Setting | None) -> tuple[Reading, ...]:
 
 
 def _reading(claim: Claim, readings: Mapping[str, Reading]) -> PlannedArm:
-    """The claim's own runs with stated values of some settings, and with what changes along.
-
-    A setting that is named keeps the value under its own name.
-    """
+    """The claim's own runs with stated values of some settings, and with what changes along."""
     named = {name: reading.value for name, reading in readings.items()}
     along = {n: value for reading in readings.values() for n, value in reading.together.items()}
     kept = {*claim.settings, *named}
@@ -183,13 +182,6 @@ def _varied_settings(audit: Audit, claim: Claim) -> Iterator[tuple[str, Setting]
     for name, setting in audit.settings_of(claim.experiment).items():
         if name not in claim.settings:
             yield name, setting
-
-
-def _varied(claim: Claim, role: Role, name: str, value: SettingValue) -> PlannedArm:
-    """The claim's own runs with another value of one setting."""
-    overrides = {**claim.settings, name: value}
-    text = f"{name}={value_text(value)}"
-    return PlannedArm(text, role, claim.experiment, overrides, varied=(name, value))
 
 
 def _arm(audit: Audit, claim: Claim, arm: NamedArm | str, role: Role) -> PlannedArm:

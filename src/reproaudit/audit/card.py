@@ -35,8 +35,7 @@ from reproaudit.audit.faults import Faults
 from reproaudit.audit.model import VariableName
 from reproaudit.errors import CardError
 
-MAX_CARD_BYTES = 2**18
-"""The largest card; those seen so far have a fiftieth of it."""
+MAX_CARD_BYTES = 2**18  # The largest card; those seen so far have a fiftieth of it
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,12 @@ def read_card(path: Path) -> Card:
     lines = [" ".join(line.split()) for line in readable_text(path).split("\n")]
     if not any(lines):
         raise CardError(f"{path}: found an empty file; expected a reproducibility card")
-    start = next((i for i, line in enumerate(lines) if _ends_head(line)), len(lines))
+    ends = (
+        i
+        for i, line in enumerate(lines)
+        if _END_OF_HEAD.match(line) or ((row := _row(line)) and row[1] in _words(row[0]))
+    )
+    start = next(ends, len(lines))
     rows: dict[VariableName, list[tuple[int, str]]] = {}
     for number, line in enumerate(lines[start:], start=start + 1):
         if (row := _row(line)) is not None:
@@ -126,11 +130,6 @@ def _row(line: str) -> tuple[VariableName, str] | None:
     return VariableName(match[1]), match[2].capitalize() if "|" in line else match[2]
 
 
-def _ends_head(line: str) -> bool:
-    row = _row(line)
-    return bool(_END_OF_HEAD.match(line)) or (row is not None and row[1] in _words(row[0]))
-
-
 def _head(lines: Sequence[str]) -> Card:
     """Title, authors, venue and year of the lines above the rows, with remarks."""
     titles = []
@@ -166,8 +165,6 @@ def _venue(line: str) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match[3] or acronym else None
 
 
-# --- the checklist --------------------------------------------------------------------------------
-
 CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {
     "Experimental result reproducibility": (VariableName.EXPERIMENT_SETUP,),
     "Open access to data and code": (VariableName.OPEN_SOURCE_CODE, VariableName.OPEN_DATASETS),
@@ -179,8 +176,7 @@ CHECKLIST_QUESTIONS: Mapping[str, tuple[VariableName, ...]] = {
 No question asks about pseudocode or software dependencies.
 """
 
-MOST_TITLE = 200
-"""Characters of a question's title."""
+MOST_TITLE = 200  # Characters of a question's title
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 """From a per cent sign that no backslash escapes to the end of its line."""
@@ -193,6 +189,7 @@ _HEADING = re.compile(
 _END_OF_CHECKLIST = re.compile(r"\\(?:section|appendix|bibliography)\b|\\end\{document\}")
 _COLOUR = re.compile(r"\\(?:textcolor|colorbox)\s*\{[^{}]{0,40}\}\s*\{([^{}]{0,200})\}")
 _BRACKETS = re.compile(r"(?i)(Answer\**:?\**\s{0,9})\[\s?(yes|no|n/?a)\s?\]")
+_GIVEN = {"yes": "Yes", "no": "No", "na": "NA"}
 _FIELD = re.compile(
     r"(?m)^[ \t]*(?:\d+\.|[-*])?[ \t]*\**(Question|Answer|Justification|Guidelines)\**:\**"
 )
@@ -244,9 +241,7 @@ def _refuse_other_forms(written: str, path: Path) -> None:
 def with_checklist(card: Card, path: Path) -> Card:
     """Return a card with the authors' answers in the checklist of a file.
 
-    Raises:
-        CardError: if the file cannot be read, is no text, or has no question, a question twice, or
-            a question with two answers.
+    A CardError says what it is not: text, with questions, each once and with one answer at most.
     """
     written = readable_text(path)
     _refuse_other_forms(written, path)
@@ -259,7 +254,7 @@ def with_checklist(card: Card, path: Path) -> Card:
     missing = dict.fromkeys(CHECKLIST_QUESTIONS)
     titles = [match for match in _TITLE.finditer(text) if 0 < len(match[1].strip()) <= MOST_TITLE]
     if not titles and (old := _old_answers(text)):
-        return _with_old_answers(card, old)
+        return replace(card, answers=old)
     counted = 0
     is_numbered = len(numbers) == len(titles) and numbers == sorted(set(numbers))
     for index, match in enumerate(titles):
@@ -316,48 +311,33 @@ def _checklist_part(text: str) -> tuple[str, int]:
 def _as_latex(text: str) -> str:
     """Return a checklist of another form as the LaTeX that is read, each line in its place."""
     text = _COLOUR.sub(r"\1", text)
-    text = _BRACKETS.sub(lambda match: f"{match[1]}\\answer{_bracketed(match[2])}{{}}", text)
+    text = _BRACKETS.sub(
+        lambda match: f"{match[1]}\\answer{_GIVEN[match[2].lower().replace('/', '')]}{{}}", text
+    )
     if "\\item" in text:
         return text
     lines = _FIELD.sub(r"\\item[] \1:", text)
     return _NUMBERED.sub(r"\\item {\\bf \2}", lines)
 
 
-def _bracketed(answer: str) -> str:
-    plain = answer.replace("/", "").capitalize()
-    return "NA" if plain == "Na" else plain
-
-
-def _old_answers(text: str) -> Sequence[re.Match[str]]:
-    """Return the answers of the form of 2021; none if no question asks about a variable."""
-    matches = list(_OLD_ANSWER.finditer(text))
-    known = any(form.search(match[1]) for match in matches for form, _ in _OLD_QUESTIONS)
-    return matches if known else ()
-
-
-def _with_old_answers(card: Card, matches: Sequence[re.Match[str]]) -> Card:
-    """Return a card with the answers of the form of 2021, told by what each question asks."""
+def _old_answers(text: str) -> dict[VariableName, list[Mapping[str, str]]]:
+    """Return the answers of the form of 2021, told by what each question asks."""
     answers: dict[VariableName, list[Mapping[str, str]]] = {}
-    for number, match in enumerate(matches, start=1):
+    for number, match in enumerate(_OLD_ANSWER.finditer(text), start=1):
         question = " ".join(match[1].split())
         asked = next((names for form, names in _OLD_QUESTIONS if form.search(question)), ())
         locator = f"NeurIPS paper checklist of 2021, question {number} ({question[:MOST_TITLE]})"
         for name in asked:
             answers.setdefault(name, []).append(_answer(match[2], match[3] or "", locator))
-    return replace(card, answers=answers)
+    return answers
 
 
 def _answer(answer: str, justification: str, locator: str) -> Mapping[str, str]:
-    """An answer as an audit has it, without a justification that is still to be written."""
-    words = _plain(justification)
-    return {"answer": answer, **({"justification": words} if words else {}), "locator": locator}
-
-
-def _plain(text: str) -> str:
-    """A justification with its references in brackets; nothing if it is still to be written."""
-    text = _STYLE.sub(r"\1", _REFERENCE.sub(r"[\1]", text)).replace("~", " ")
-    text = re.sub(r"\\([%&_#${}])", r"\1", text)
-    return "" if "\\justificationTODO" in text else " ".join(text.split())
+    """An answer as an audit has it: references in brackets, no words still to be written."""
+    text = _STYLE.sub(r"\1", _REFERENCE.sub(r"[\1]", justification)).replace("~", " ")
+    words = " ".join(re.sub(r"\\([%&_#${}])", r"\1", text).split())
+    told = {"justification": words} if words and "\\justificationTODO" not in text else {}
+    return {"answer": answer, **told, "locator": locator}
 
 
 def _letters(title: str) -> str:

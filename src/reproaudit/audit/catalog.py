@@ -26,11 +26,8 @@ if TYPE_CHECKING:  # what only finds papers starts without the models of an audi
 
 PACKAGE_FOLDER = Path(__file__).parent.parent
 
-SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""The form of a paper's short name."""
-
-VARIABLE = "REPROAUDIT_AUDITS"
-"""The environment variable that names a folder of audits."""
+SLUG = re.compile(r"[a-z][a-z0-9_]{0,63}")  # The form of a paper's short name
+VARIABLE = "REPROAUDIT_AUDITS"  # The environment variable that names a folder of audits
 
 
 def shipped_audits() -> Path:
@@ -154,11 +151,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The papers that can be run: the shipped ones, and those of a user's folder.
-
-    Attributes:
-        folder: a user's folder; its papers stand before shipped ones of the same name.
-    """
+    """The papers: the shipped ones, and before those of the same name a user's folder's."""
 
     folder: Path | None = None
 

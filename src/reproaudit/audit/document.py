@@ -23,11 +23,8 @@ from reproaudit.audit.nodes import Node
 from reproaudit.cell import Scalar
 from reproaudit.files import UnfitFileError, read_regular
 
-MAX_DEPTH = 32
-"""Levels of nesting; an audit needs about ten."""
-
-MAX_VALUES = 40_000
-"""Values and names in a file; the largest audit so far has four thousand."""
+MAX_DEPTH = 32  # Levels of nesting; an audit needs about ten
+MAX_VALUES = 40_000  # Values and names in a file; the largest audit so far has four thousand
 
 UNREADABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -210,18 +207,17 @@ class _Reader:
 
     def _hides(self, event: Any, loc: Loc) -> bool:
         """Report and return whether something hides the meaning of a value or a name."""
-        messages = []
-        for sign in ("anchor", "tag"):
-            if (word := getattr(event, sign, None)) is not None:
-                messages.append(("RA007", f"found the {sign} {quoted(word)}; expected the value"))
+        words = [(sign, getattr(event, sign, None)) for sign in ("anchor", "tag")]
+        hidden = [f"the {sign} {quoted(word)}" for sign, word in words if word is not None]
+        for found in hidden:
+            self._tell(event, loc, "RA007", f"found {found}; expected the value")
         # in double quotes an escape stands for a control character; elsewhere it is itself
         escaped = isinstance(event, events.ScalarEvent) and event.style == '"'
-        if escaped and (control := UNREADABLE.search(event.value)) is not None:
-            words = f"found the control character {control.group()!r}; expected readable text"
-            messages.append(("RA002", words))
-        for rule, message in messages:
-            self._tell(event, loc, rule, message)
-        return bool(messages)
+        control = UNREADABLE.search(event.value) if escaped else None
+        if control is not None:
+            found = f"found the control character {control.group()!r}; expected readable text"
+            self._tell(event, loc, "RA002", found)
+        return bool(hidden) or control is not None
 
     def _mapping(self, loc: Loc, depth: int) -> dict[str, Node]:
         data: dict[str, Node] = {}

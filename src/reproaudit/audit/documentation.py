@@ -21,10 +21,7 @@ class Documented:
 
 @dataclass(frozen=True)
 class Documentation:
-    """Every variable, and of how many scored ones the card and reviewers find so many.
-
-    What has no card is not scored.
-    """
+    """Every variable, and how many of those scored, which have a card, it and reviewers find."""
 
     variables: tuple[Documented, ...]
     of: int

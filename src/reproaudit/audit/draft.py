@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,7 @@ from reproaudit.audit.model import VariableName
 from reproaudit.audit.stated import StatedClaim
 
 TODO = "TODO"
-WIDEST = 100
-"""Columns of a line that need not be broken."""
+WIDEST = 100  # Columns of a line that need not be broken
 MOST_IN_FULL = 8
 """Claims up to which each has four or five lines; further ones make it one line for each."""
 
@@ -119,9 +119,6 @@ def draft_claims(
     return "\n".join(lines) + "\n"
 
 
-# --- the paper and its variables ------------------------------------------------------------------
-
-
 def _head(slug: str, card: Card, today: date) -> Iterator[str]:
     yield from _HEAD
     fields = {"slug": slug, "title": _quoted(card.title)}
@@ -139,31 +136,23 @@ def _head(slug: str, card: Card, today: date) -> Iterator[str]:
     known = [name for name in VariableName if name in card.rows or name in card.answers]
     if known:
         yield "variables:"
-    for name in known:
-        yield from _variable(name, card, today)
+    yield from (_variable(name, card, today) for name in known)
 
 
-def _variable(name: VariableName, card: Card, today: date) -> Iterator[str]:
+def _variable(name: VariableName, card: Card, today: date) -> str:
     fields = [f"card: {_quoted(card.rows[name])}"] if name in card.rows else []
     fields += ["says: TODO", *(["at: TODO"] if name not in card.rows else [])]
-    line = f"  {name.value}: {{{', '.join(fields)}"
-    answers = [
-        ", ".join([*(f"{_SHORT.get(f, f)}: {_quoted(text)}" for f, text in answer.items())])
+    answers = ",\n".join(
+        f"    {{{', '.join(f'{_SHORT.get(f, f)}: {_quoted(t)}' for f, t in answer.items())}, "
+        f"as_of: {today}}}"
         for answer in card.answers.get(name, ())
-    ]
-    if not answers:
-        yield line + "}"
-        return
-    yield line + ", checklist: ["
-    written = [f"    {{{answer}, as_of: {today}}}" for answer in answers]
-    yield from ",\n".join(written).splitlines()[:-1]
-    yield written[-1] + "]}"
+    )
+    checklist = f", checklist: [\n{answers}]" if answers else ""
+    return f"  {name.value}: {{{', '.join(fields)}{checklist}}}"
 
 
 _SHORT = {"justification": "says", "locator": "at"}
 
-
-# --- claims ---------------------------------------------------------------------------------------
 
 _COMPARES = re.compile(
     r"(?i)\b(than(?! +[\d.])|outperforms?|beats?|surpass(es)?|improves? (on|over|upon)|better)\b"
@@ -188,8 +177,7 @@ def _check(says: str, results: Results) -> str:
         down = _DOWNWARDS.search(says) is not None
         higher = TODO if up == down else str(up).lower()
         return _beats(value, _named(says, results.arms), higher)
-    side = "at_most" if _AT_MOST.search(says) else "at_least"
-    return _reaches(value, side)
+    return _reaches(value, "at_most" if _AT_MOST.search(says) else "at_least")
 
 
 def _beats(value: str, arm: str, higher: str) -> str:
@@ -210,16 +198,12 @@ def _named(says: str, names: Sequence[str]) -> str:
 
 
 def _of_results(results: Results) -> tuple[list[StatedClaim], list[str]]:
-    claims: list[StatedClaim] = []
-    checks: list[str] = []
-    for value in results.measurements:
-        for arm in results.arms:
-            claims.append(StatedClaim(name=f"{value} {arm}"))
-            checks.append(_beats(value, arm, TODO))
-        if not results.arms:
-            claims.append(StatedClaim(name=value))
-            checks.append(_reaches(value, "at_least"))
-    return claims[:MOST_IN_FULL], checks[:MOST_IN_FULL]
+    if results.arms:
+        pairs = list(product(results.measurements, results.arms))[:MOST_IN_FULL]
+        claims = [StatedClaim(name=f"{value} {arm}") for value, arm in pairs]
+        return claims, [_beats(value, arm, TODO) for value, arm in pairs]
+    values = results.measurements[:MOST_IN_FULL]
+    return [StatedClaim(name=v) for v in values], [_reaches(v, "at_least") for v in values]
 
 
 def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
@@ -238,9 +222,6 @@ def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z]+|[0-9]+", text.lower())
-
-
-# --- YAML -----------------------------------------------------------------------------------------
 
 
 def _quoted(text: str | None) -> str:

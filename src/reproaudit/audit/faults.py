@@ -141,11 +141,8 @@ class Place(NamedTuple):
     column: int
 
 
-START = Place(1, 1)
-"""The first character of a file."""
-
-MOST_FAULTS = 1_000
-"""Faults of one file that are listed; further ones are counted."""
+START = Place(1, 1)  # The first character of a file
+MOST_FAULTS = 1_000  # Faults of one file that are listed; further ones are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +218,8 @@ def _brief(text: str) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}…"
 
 
-MOST_SHOWN = 20
-"""Entries of a list that a message shows at most."""
-MOST_QUOTED = 60
-"""Characters of a text that a message quotes at most."""
+MOST_SHOWN = 20  # Entries of a list that a message shows at most
+MOST_QUOTED = 60  # Characters of a text that a message quotes at most
 
 
 def shown(value: SettingValue | Sequence[Scalar]) -> str:

@@ -15,23 +15,12 @@ YAML_WIDTH = 80
 """The column after which PyYAML breaks a line where it can next: none is longer than 120."""
 
 SECTIONS = (
-    "variables",
-    "bounds",
-    "settings",
-    "quick",
-    "smoke",
-    "measurements",
-    "experiments",
-    "arms",
-    "claims",
-    "our_questions",
-    "not_audited",
-    "findings",
+    *("variables", "bounds", "settings", "quick", "smoke", "measurements", "experiments", "arms"),
+    *("claims", "our_questions", "not_audited", "findings"),
 )
 """The sections of an audit whose entries begin on a line each."""
 
-SPACED = (*SECTIONS, "paper", "axes")
-"""The fields that have an empty line before them."""
+SPACED = (*SECTIONS, "paper", "axes")  # The fields that have an empty line before them
 
 
 class Dumper(yaml.SafeDumper):

@@ -36,17 +36,14 @@ if TYPE_CHECKING:  # most audits that are checked have no reviews
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
-MAX_AUDIT_BYTES = 2**20
-"""The largest audit file; the largest written so far has a twentieth of it."""
+MAX_AUDIT_BYTES = 2**20  # The largest audit file; the largest written so far has a twentieth of it
 
 VERSION: Loc = ("schema_version",)
 
 OF_THE_WHOLE = frozenset({"RA211"})
 """The rules that an audit's sound part may break where the whole does not."""
 
-SHORT_FORM = 3
-"""The version of the short form, `reproaudit.audit.short`."""
-
+SHORT_FORM = 3  # The version of the short form, `reproaudit.audit.short`
 
 Rules = Callable[[_Model], Iterable[Violation]]
 """What a file must satisfy once its model accepts it."""
@@ -62,10 +59,8 @@ def read_audit(
 ) -> tuple[Audit | None, list[Fault]]:
     """Return the audit in a file and its faults by place; no audit if one of them is an error.
 
-    Args:
-        path: the file, by whose stem the slug is known.
-        text: what it holds, if it is not to be read.
-        more: further rules, for an audit that breaks no other.
+    Text is what the file holds, if it is not to be read; `more` are rules for an audit that breaks
+    no other.
     """
 
     def rules(audit: Audit) -> Iterator[Violation]:
@@ -87,12 +82,7 @@ def load_reviews(path: Path, text: str | None = None) -> Reviews:
 def read_reviews(
     path: Path, audit: Audit | None, text: str | None = None
 ) -> tuple[Reviews | None, list[Fault]]:
-    """Return what a review file says, and its faults.
-
-    Args:
-        audit: the audit that it is held against, if there is one.
-        text: what it holds, if it is not to be read.
-    """
+    """Return what a review file says, and its faults; it is held against the audit, if any."""
     from reproaudit.audit.review import Reviews
 
     if text is None and not path.exists():
@@ -120,10 +110,8 @@ def read_as(
 ) -> tuple[_Model | None, Document | None, list[Fault]]:
     """Return what a file says (nothing if it has an error), its document, and its faults by place.
 
-    Args:
-        noun: what the file is expected to be, with its article.
-        rules: what else it must satisfy; with these, TODOs are reported, too.
-        text: what it holds, if it is not to be read.
+    The noun says what it is expected to be, with its article; rules what else it must satisfy: with
+    these, TODOs are reported, too. Text is what it holds, if it is not to be read.
     """
     faults = Faults(str(path))
     if text is None:

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, Tag, model_validator
 
 from reproaudit.cell import SettingValue, value_text
-from reproaudit.checks import Bound, Check
+from reproaudit.checks import BOUND, Bound, Check, form
 from reproaudit.declarations import (
     Coordinate,
     Declaration,
@@ -120,8 +120,7 @@ class Variable(StrictModel):
 # --- settings -------------------------------------------------------------------------------------
 
 
-TierName = Literal["smoke", "quick", "paper"]
-"""The scale of a run."""
+TierName = Literal["smoke", "quick", "paper"]  # The scale of a run
 
 TIERS: tuple[TierName, ...] = ("smoke", "quick", "paper")
 """The tiers, from the smallest to the paper's own scale."""
@@ -195,6 +194,10 @@ class Statement(StrictModel):
 
 class Reading(StrictModel):
     """Another value that another source backs; both are run and judged."""
+
+    canonical: ClassVar = form(
+        "value together={}", "source who locator also_at quick words excused ours"
+    )
 
     value: Value
     """The value that the other source states."""
@@ -330,12 +333,18 @@ class Setting(StrictModel):
 class StartBound(Bound):
     """What holds of an arm before training; where it does not, the run is void."""
 
+    canonical = BOUND | form("value")
+
     value: Quantity
     """The quantity, read at its first observation."""
 
 
 class ArmSpec(StrictModel):
     """An experiment under other settings than the claim's own, or read with other measurements."""
+
+    canonical: ClassVar = form(
+        "experiment=null settings={} reads={} holds_at_start=[] deterministic=null", "why words"
+    )
 
     experiment: Name | None = None
     """The experiment that is run; the claim's own if left out."""
@@ -366,6 +375,8 @@ class ArmSpec(StrictModel):
 class NamedArm(ArmSpec):
     """An arm that is written in its claim."""
 
+    canonical: ClassVar = ArmSpec.canonical | form("name")
+
     name: Name
     """The arm's name, by which pages call it."""
 
@@ -378,6 +389,8 @@ AnyArm = Annotated[
 class AblationSpec(StrictModel):
     """An arm without one part of the mechanism: it tells whether that part brings the effect."""
 
+    canonical: ClassVar = form("arm", "lacks")
+
     arm: AnyArm
     """The arm, or the name of a shared one."""
     lacks: Annotated[str, Field(min_length=1, max_length=40)]
@@ -386,6 +399,8 @@ class AblationSpec(StrictModel):
 
 class Grade(StrictModel):
     """The axis along which a claim is graded, from its easiest coordinate on."""
+
+    canonical: ClassVar = form("axis easiest_first primary", "symbol origin")
 
     axis: Name
     """The axis's name."""
@@ -425,6 +440,12 @@ class Reported(StrictModel):
 
 class Claim(StrictModel):
     """One claim of the paper, with the rule by which it is judged."""
+
+    canonical: ClassVar = form(
+        "id experiment headline support=[] nulls=[] ablations=[] constructed=null readings=[] "
+        "together=[] grade=null share=0.5 exact=false settings={} unlike_lengths=null",
+        "says short wording locator main whose ours no_control notes reported elsewhere",
+    )
 
     id: ClaimId
     """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
@@ -509,9 +530,6 @@ class Claim(StrictModel):
             yield ("constructed",), self.constructed
 
 
-# --- findings -------------------------------------------------------------------------------------
-
-
 class Finding(StrictModel):
     """A discrepancy between the paper, the card, the authors' code and practice."""
 
@@ -594,12 +612,13 @@ class Stage(StrictModel):
     for each stage."""
 
 
-MOST_RUNS = 10_000
-"""Runs of one arm, as many as ``--seeds`` may name."""
+MOST_RUNS = 10_000  # Runs of one arm, as many as ``--seeds`` may name
 
 
 class RunCounts(StrictModel):
     """The numbers of runs of each tier; the smoke tier has one, and judges nothing."""
+
+    canonical: ClassVar = form("quick=5 paper=15 arms=5")
 
     quick: int = Field(default=5, ge=1, le=MOST_RUNS)
     """Runs of every arm at the quick tier."""

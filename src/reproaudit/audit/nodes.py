@@ -26,6 +26,13 @@ class Node:
         node = self.data.get(name) if isinstance(self.data, dict) else None
         return node if node is not None and node.data is not None else None
 
+    def at(self, name: str) -> Node:
+        """Return the same, or nothing at this place, which is false."""
+        return self.get(name) or Node(None, self.loc)
+
+    def __bool__(self) -> bool:
+        return self.data is not None
+
     def field(self, name: str) -> Node | None:
         """Return what a mapping has under a name, although it be nothing."""
         below: Node | None = self.data.get(name) if isinstance(self.data, dict) else None

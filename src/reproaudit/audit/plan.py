@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reproaudit.audit.arms import (
-    PlannedArm,
-    Role,
-    alternatives_of,
-    arms_of,
-    quantities_of,
-    runs_of,
-)
+from reproaudit.audit.arms import PlannedArm, Role, alternatives_of, arms_of, quantities_of, runs_of
 from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.audit.seeds import seeds_of, stored_tier
 from reproaudit.cell import Cell, SettingValue
@@ -48,10 +41,7 @@ def claim_batches(audit: Audit, claim: Claim, tier: TierName) -> Iterator[tuple[
 def plan(
     audit: Audit, tier: TierName, claims: Collection[str] = ()
 ) -> tuple[tuple[Role, Batch], ...]:
-    """Return every batch that a tier needs, each once with all its seeds, own experiments first.
-
-    Claims are named by id; without any, every claim is run for.
-    """
+    """Return every batch that a tier, or some claims by id, need, each once, own runs first."""
     batches: dict[tuple[str, str], tuple[Role, Batch]] = {}
     for claim in audit.claims:
         if claims and claim.id not in claims:
@@ -68,12 +58,7 @@ def plan(
 
 @dataclass(frozen=True)
 class Scope:
-    """The part of an audit that is asked for.
-
-    Attributes:
-        batches: what they rest on, the experiments first.
-        measurements: experiment -> the measurements that are wanted.
-    """
+    """The claims that are asked for, what they rest on, and the measurements by experiment."""
 
     claims: tuple[Claim, ...]
     batches: tuple[Batch, ...]
@@ -81,11 +66,7 @@ class Scope:
 
 
 def scope_of(audit: Audit, tier: TierName, claims: Sequence[str]) -> Scope:
-    """Return the part of an audit that is asked for: everything, or what some claims need.
-
-    Raises:
-        UsageError: if a claim is unknown, or there is none.
-    """
+    """Return what some claims need, or all; a UsageError if one is unknown, or there is none."""
     if not audit.claims:
         raise UsageError(f"{audit.paper.slug}: its audit states no claims, so none can be judged.")
     known = {claim.id: claim for claim in audit.claims}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -55,8 +55,7 @@ _AVERAGES = frozenset({"mean", "median", "iqm"})
 def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     """Yield every place where an audit, which the models accept, breaks a rule.
 
-    Claims are held against settings, measurements and arms once these are sound. By the stem of
-    its file the slug is known.
+    Claims are held against settings, measurements and arms once these are sound.
     """
     if audit.paper.slug != stem:
         message = f"found '{audit.paper.slug}'; expected '{stem}', the file's own name"
@@ -66,9 +65,6 @@ def broken_rules(audit: Audit, stem: str) -> Iterator[Violation]:
     yield from unsound
     for i, claim in enumerate(() if unsound else audit.claims):
         yield from _of_claim(audit, claim, ("claims", i))
-
-
-# --- two rules that many places share -----------------------------------------------------------
 
 
 def _unknown(
@@ -112,24 +108,21 @@ def _of_listed(audit: Audit, slug: str) -> Iterator[Violation]:
     for name in judged & audit.experiments.keys():
         own = audit.experiments[name].runs
         loc: Loc = ("experiments", name, "runs") if own is not None else ("runs",)
+        rests = any(_rests_on_arms(claim) for claim in audit.claims if claim.experiment == name)
         for tier, number in (own or audit.runs).model_dump().items():
-            if number < FEWEST_RUNS and (tier != "arms" or _rests_on_arms(audit, name)):
+            if number < FEWEST_RUNS and (tier != "arms" or rests):
                 message = f"found {number}; expected at least {FEWEST_RUNS}"
                 yield Violation("RA221", (*loc, tier), message)
 
 
-def _rests_on_arms(audit: Audit, experiment: str) -> bool:
-    """Tell whether a claim of an experiment rests on arms that have fewer runs than its own.
+def _rests_on_arms(claim: Claim) -> bool:
+    """Tell whether a claim rests on arms with fewer runs than its own: controls of either sign.
 
-    A control or positive control that the headline compares with has as many.
+    One that the headline compares with has as many.
     """
-    for claim in audit.claims:
-        compared = {q.arm for check in claim.headline for q in check.quantities()}
-        built = () if claim.constructed is None else (claim.constructed,)
-        names = {arm if isinstance(arm, str) else arm.name for arm in (*claim.nulls, *built)}
-        if claim.experiment == experiment and not names <= compared:
-            return True
-    return False
+    compared = {q.arm for check in claim.headline for q in check.quantities()}
+    arms = (arm for place, arm in claim.arms() if place[0] != "ablations")
+    return not {arm if isinstance(arm, str) else arm.name for arm in arms} <= compared
 
 
 def _setting_names(audit: Audit) -> frozenset[str]:
@@ -143,9 +136,8 @@ def _setting_names(audit: Audit) -> frozenset[str]:
 
 def _of_declared(audit: Audit) -> Iterator[Violation]:
     """Yield faults of settings, measurements, experiments and shared arms."""
-    every = {**audit.settings}
-    for spec in audit.experiments.values():
-        every.update(spec.settings)
+    own = (each for spec in audit.experiments.values() for each in spec.settings.items())
+    every = {**audit.settings, **dict(own)}
     for name, setting in audit.settings.items():
         yield from _setting(("settings", name), name, setting, every)
     for name, declaration in audit.measurements.items():
@@ -179,10 +171,9 @@ def _setting(
     loc: Loc, name: str, setting: Setting, every: Mapping[str, Setting]
 ) -> Iterator[Violation]:
     """Yield values of another type than the setting's, equal ones, and guesses as readings."""
-    variants: list[tuple[Loc, SettingValue]] = [
-        *(((*loc, "alternatives", i), value) for i, value in enumerate(setting.alternatives)),
-        *(((*loc, "readings", i, "value"), r.value) for i, r in enumerate(setting.readings)),
-    ]
+    variants: list[tuple[Loc, SettingValue]] = []
+    variants += [((*loc, "alternatives", i), v) for i, v in enumerate(setting.alternatives)]
+    variants += [((*loc, "readings", i, "value"), r.value) for i, r in enumerate(setting.readings)]
     for i in repeated([setting.value, *(value for _, value in variants)]):
         place, value = variants[i - 1]
         message = f"found {shown(value)} again; expected another value than those of '{name}'"
@@ -245,8 +236,8 @@ def _training_loss(
     audit: Audit, loc: Loc, name: str | None, experiments: Collection[str]
 ) -> Iterator[Violation]:
     """Yield a training loss that no experiment measures as a series."""
-    declared = [audit.measurements_of(experiment).items() for experiment in experiments]
-    known = {n for every in declared for n, d in every if d.kind is MeasurementKind.SERIES}
+    declared = (each for e in experiments for each in audit.measurements_of(e).items())
+    known = {n for n, declaration in declared if declaration.kind is MeasurementKind.SERIES}
     yield from _unknown(loc, "series", name if experiments else None, known)
 
 
@@ -275,11 +266,8 @@ class _Wanted(NamedTuple):
 class _Read:
     """A quantity as it is read in an arm at a tier.
 
-    Attributes:
-        name: of the measurement that is read.
-        along: its coordinates, by axis.
-        levels: the coordinates of the claim's grade by its axis, where the quantity is judged at
-            each.
+    `along` has the coordinates of the measurement by axis; `levels` those of the claim's grade,
+    where the quantity is judged at each.
     """
 
     loc: Loc
@@ -291,6 +279,7 @@ class _Read:
     declaration: Declaration
     along: Mapping[str, Sequence[Coordinate]]
     levels: Mapping[str, Sequence[Coordinate]]
+    graded: Collection[str]
 
     @cached_property
     def of_check(self) -> dict[str, Coordinate]:
@@ -325,6 +314,12 @@ class _Read:
         """The place of its check."""
         return self.loc[:4]
 
+    @property
+    def free(self) -> dict[str, Sequence[Coordinate]]:
+        """The axes along which it keeps all its numbers, with their coordinates."""
+        taken = {*self.quantity.over, *self.placed, *self.graded}
+        return {axis: kept for axis, kept in self.placement.kept.items() if axis not in taken}
+
 
 def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     """Yield the faults of a claim: of the names in it, then of its arms, then of what it reads."""
@@ -348,23 +343,21 @@ def _of_claim(audit: Audit, claim: Claim, loc: Loc) -> Iterator[Violation]:
     yield from _undeclared(audit, wanted)
     for tier in JUDGED:
         reads = list(_reads(audit, claim, wanted, tier))
-        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(claim, read)]
+        wrong = [fault for read in reads for fault in [*_unmeasured(read)] or _course(read)]
         wrong += _axes(reads)
         yield from wrong or _with_itself(reads)
-        yield from _unpaired(claim, reads)
-        yield from _uncounted(claim, reads)
+        yield from _unpaired(reads)
+        yield from _uncounted(reads)
         yield from _grade(claim, (*loc, "grade"), reads, tier)
 
 
 def _written_arms(audit: Audit, claim: Claim, loc: Loc) -> Iterator[_Arm]:
     """Yield the arms of a claim but for its own and for readings."""
-    written = {arm.name: (place, arm) for place, arm in claim.arms() if not isinstance(arm, str)}
+    written = {arm.name: (arm, place) for place, arm in claim.arms() if not isinstance(arm, str)}
     for arm in arms_of(audit, claim):
-        if arm.name in written:
-            place, spec = written[arm.name]
-            yield _Arm(arm, spec.settings, (*loc, *place))
-        elif arm.role not in (Role.OWN, Role.READING):
-            yield _Arm(arm, audit.arms[arm.name].settings, ("arms", arm.name))
+        if arm.role not in (Role.OWN, Role.READING):
+            spec, place = written.get(arm.name) or (audit.arms[arm.name], ())
+            yield _Arm(arm, spec.settings, (*loc, *place) if place else ("arms", arm.name))
 
 
 def _wanted(
@@ -405,12 +398,10 @@ def _reads(
         name = arm.reads.get(quantity.measurement, quantity.measurement)
         declaration = audit.declaration(arm.experiment, name)
         if declaration is not None:
-            along = {
-                axis.name: _coordinates(audit, arm.experiment, axis, tier, arm.overrides)
-                for axis in declaration.axes
-            }
+            own = audit.values_of(arm.experiment, tier, arm.overrides)
+            along = {axis.name: _coordinates(axis, own) for axis in declaration.axes}
             levels = grade if check is not None and "headline" in loc else {}
-            yield _Read(loc, tier, check, quantity, arm, name, declaration, along, levels)
+            yield _Read(loc, tier, check, quantity, arm, name, declaration, along, levels, grade)
 
 
 def _names(audit: Audit, loc: Loc, claim: Claim) -> Iterator[Violation]:
@@ -514,10 +505,7 @@ def _also_varied(
     written: _Arm,
     readings: Mapping[tuple[TierName, str, str], PlannedArm],
 ) -> Iterator[Violation]:
-    """Yield an arm that runs as a reading or an alternative does: it cannot be both.
-
-    Readings are given by tier, experiment and settings.
-    """
+    """Yield an arm that runs as an alternative does, or a reading, by tier and settings."""
     arm, settings, loc = written
     for tier in JUDGED if not arm.reads and arm.experiment == own.experiment else ():
         reading = readings.get((tier, *arm.key(audit, tier)))
@@ -556,10 +544,7 @@ def _only_alternative(
 def _opposed(
     audit: Audit, planned: Iterable[PlannedArm], arms: Mapping[str, _Arm], loc: Loc
 ) -> Iterator[Violation]:
-    """Yield a positive control whose runs are those of an arm that must not show the phenomenon.
-
-    The last place is where the claim has its positive control.
-    """
+    """Yield a positive control, at its place, that runs as what must not show the phenomenon."""
     built = [arm for arm in planned if arm.role is Role.POSITIVE_CONTROL]
     without = [arm for arm in planned if arm.role in (Role.CONTROL, Role.ABLATION)]
     for arm, other in itertools.product(built, without):
@@ -587,33 +572,19 @@ def _place_of_value(audit: Audit, experiment: str, name: str, value: SettingValu
 # --- what a claim reads -------------------------------------------------------------------------
 
 
-def _coordinates(
-    audit: Audit,
-    experiment: str,
-    axis: Axis,
-    tier: TierName,
-    overrides: Mapping[str, SettingValue],
-) -> Sequence[Coordinate]:
-    """Return an axis's coordinates in an experiment at a tier, under other settings."""
+def _coordinates(axis: Axis, values: Mapping[str, SettingValue]) -> Sequence[Coordinate]:
+    """Return an axis's coordinates under these settings; none where a setting has no list."""
     if axis.setting is None:
         return axis.values if axis.values is not None else range(axis.size or 0)
-    setting = audit.settings_of(experiment).get(axis.setting)
-    value = overrides.get(axis.setting, setting.at(tier) if setting is not None else ())
+    value = values.get(axis.setting, ())
     return value if isinstance(value, tuple) else ()
-
-
-def _free(claim: Claim, read: _Read) -> dict[str, Sequence[Coordinate]]:
-    """Return the axes along which a quantity keeps all its numbers, with their coordinates."""
-    graded = {claim.grade.axis} if claim.grade is not None else set()
-    placed = {*read.quantity.over, *read.placed, *graded}
-    return {axis: kept for axis, kept in read.placement.kept.items() if axis not in placed}
 
 
 def _axes(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield coordinates on axes that neither a quantity nor its check has."""
-    by_check: dict[Loc, set[str]] = {}
+    by_check: dict[Loc, set[str]] = defaultdict(set)
     for read in reads:
-        by_check.setdefault(read.check_loc, set()).update(read.along)
+        by_check[read.check_loc].update(read.along)
     for read in reads:
         for name in read.stated:
             own = name in read.quantity.at
@@ -635,18 +606,15 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
     named = [coordinates for name, coordinates in kept.items() if name not in read.quantity.over]
     stated: list[tuple[str, str, Coordinate, Sequence[Coordinate]]] = []
     stated += [("at", n, at, kept[n]) for n, at in read.stated.items() if n in kept]
-    taken = [
-        at for at in read.placement.unplaced if any(at in coordinates for coordinates in named)
-    ]
+    taken = [at for at in read.placement.unplaced if any(at in some for some in named)]
     unknown = [at for at in read.placement.unplaced if at not in taken]
     stated += [("at", "coordinate", at, next(iter(named), ())) for at in unknown]
     for name, left_out in read.quantity.without.items():
         stated += [("without", name, at, read.along.get(name, (at,))) for at in left_out]
+    words = {Role.READING: "with ", Role.ALTERNATIVE: "with "}.get(read.arm.role, "in the arm ")
+    arm = "" if read.arm.role is Role.OWN else f" {words}'{read.arm.name}'"
     for field, name, at, measured in stated:
         if at not in measured:
-            varied = read.arm.role in (Role.READING, Role.ALTERNATIVE)
-            arm = f" {'with' if varied else 'in the arm'} '{read.arm.name}'"
-            arm = "" if read.arm.role is Role.OWN else arm
             message = f"found {name} {shown(at)} of '{read.name}'{arm}; expected one of "
             message += f"{shown(measured)} at the {read.tier} tier"
             yield Violation("RA104", (*read.loc, field, name), message)
@@ -659,14 +627,14 @@ def _unmeasured(read: _Read) -> Iterator[Violation]:
             yield Violation("RA104", (*read.loc, "without", name), f"{message}; expected some kept")
 
 
-def _course(claim: Claim, read: _Read) -> Iterator[Violation]:
+def _course(read: _Read) -> Iterator[Violation]:
     """Yield what is no course, no list or no power law, and is read as such."""
     yield from _part(read)
     check = read.check
     if check is None:
         return
     yield from _past_range(check, read)
-    free = _free(claim, read)
+    free = read.free
     if check.sizes is not None:
         axis, fewest = check.sizes
         sizes = [name for name, at in free.items() if _count_of_sizes(at) >= fewest]
@@ -725,13 +693,13 @@ def _lengths(free: Mapping[str, Sequence[Coordinate]]) -> list[str]:
     return [f"{len(coordinates)} along '{name}'" for name, coordinates in free.items()]
 
 
-def _unpaired(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+def _unpaired(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield quantities of a check that have other numbers than its first one."""
     first: dict[tuple[Loc, str], tuple[str, list[str]]] = {}
     for read in reads:
         if read.check is None or not read.check.by_coordinate:
             continue
-        free = _lengths(_free(claim, read))
+        free = _lengths(read.free)
         runs = OWN if read.quantity.arm else read.arm.name
         name, expected = first.setdefault((read.check_loc, runs), (read.name, free))
         if free and expected and free != expected:
@@ -747,11 +715,8 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
         if read.check is None or read.arm.role not in (Role.OWN, Role.COMPARED):
             continue
         first, *others = read.check.sides or (None,)
-        shared = read.quantity == first and any(
-            _share_a_number(read, beside)
-            for beside in reads
-            if beside.check_loc == read.check_loc and beside.quantity in others
-        )
+        beside = (r for r in reads if r.check_loc == read.check_loc and r.quantity in others)
+        shared = read.quantity == first and any(_share_a_number(read, other) for other in beside)
         if shared and read.check_loc not in reported:
             reported.add(read.check_loc)
             message = f"found '{read.name}' compared with itself"
@@ -765,11 +730,7 @@ def _with_itself(reads: Sequence[_Read]) -> Iterator[Violation]:
 
 
 def _share_a_number(read: _Read, other: _Read) -> bool:
-    """Tell whether a number on one side of a comparison is on the other, too.
-
-    A coordinate is among all of its axis, and may be the best of them; an average over an axis is a
-    number of its own.
-    """
+    """Tell whether a number is on both sides; an average over an axis is one of its own."""
     place = {"at", "coordinates", "without", "over"}
     courses = [side.quantity.model_dump(exclude=place) for side in (read, other)]
     if (read.name, read.arm) != (other.name, other.arm) or courses[0] != courses[1]:
@@ -784,16 +745,14 @@ def _share_a_number(read: _Read, other: _Read) -> bool:
     return True
 
 
-def _uncounted(claim: Claim, reads: Sequence[_Read]) -> Iterator[Violation]:
+def _uncounted(reads: Sequence[_Read]) -> Iterator[Violation]:
     """Yield a share of coordinates where the claim's own runs have but one number."""
-    free: dict[Loc, list[str]] = {}
-    for read in reads:
-        if read.check is not None and read.check.in_share is not None:
-            free.setdefault(read.check_loc, []).extend(_free(claim, read))
-    for loc, axes in free.items():
-        if not axes:
-            message = "found a share of coordinates of a single number; expected a free axis"
-            yield Violation("RA231", (*loc, "in_share"), message)
+    counted = [read for read in reads if read.check and read.check.in_share is not None]
+    for loc in {read.check_loc for read in counted} - {
+        read.check_loc for read in counted if read.free
+    }:
+        message = "found a share of coordinates of a single number; expected a free axis"
+        yield Violation("RA231", (*loc, "in_share"), message)
 
 
 def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> Iterator[Violation]:
@@ -814,9 +773,6 @@ def _grade(claim: Claim, loc: Loc, reads: Sequence[_Read], tier: TierName) -> It
         if (tier == "paper" or coordinate in claim.grade.primary) and coordinate not in free[name]:
             message = f"found {name} {shown(coordinate)}; expected one of {shown(free[name])} at "
             yield Violation("RA104", (*loc, "easiest_first", j), f"{message}the {tier} tier")
-
-
-# --- reviews, unfinished text -------------------------------------------------------------------
 
 
 def of_reviews(audit: Audit, reviews: Reviews) -> Iterator[Violation]:

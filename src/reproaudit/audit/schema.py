@@ -7,67 +7,43 @@ source. It checks one node at a time; `reproaudit.audit.rules` checks more.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
 from reproaudit.audit.model import Audit
-from reproaudit.declarations import Quantity, description_of
-
-
-def audit_schema() -> dict[str, Any]:
-    """Return the schema of `reproaudit.audit.model.Audit`."""
-    schema = Audit.model_json_schema(schema_generator=_Generator)
-    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
-
-
-def short_schema() -> dict[str, Any]:
-    """Return the schema of the short form, `reproaudit.audit.short.forms.ShortAudit`."""
-    from reproaudit.audit.short.forms import ShortAudit
-
-    schema = ShortAudit.model_json_schema(schema_generator=_Generator)
-    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+from reproaudit.declarations import Quantity, StrictModel, description_of
 
 
 def schema_of_both() -> dict[str, Any]:
     """Return the schema by which either form is completed and checked.
 
-    A file that does not say its version is one in the short form.
+    A file that does not say its version is one in the short form, whose models are called Short….
     """
-    long = _nested(audit_schema(), "Audit", "")
-    short = _nested(short_schema(), "ShortAudit", "Short")
+    from reproaudit.audit.short.forms import ShortAudit
+
+    definitions: dict[str, Any] = {}
+    forms: tuple[tuple[str, type[StrictModel]], ...] = (("", Audit), ("Short", ShortAudit))
+    for prefix, model in forms:
+        schema = schema_of(model, prefix)
+        parts = schema.pop("$defs")
+        definitions[model.__name__] = schema
+        definitions |= {f"{prefix}{name}": part for name, part in parts.items()}
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         "if": {"properties": {"schema_version": {"const": 2}}, "required": ["schema_version"]},
         "then": {"$ref": "#/$defs/Audit"},
         "else": {"$ref": "#/$defs/ShortAudit"},
-        "$defs": {**long, **short},
+        "$defs": definitions,
     }
 
 
-def _nested(schema: dict[str, Any], name: str, prefix: str) -> dict[str, Any]:
-    """Return the definitions of a schema, its own among them, with a prefix to the others."""
-    parts = schema.pop("$defs")
-    renamed = {below: f"{prefix}{below}" for below in parts}
-    del schema["$schema"]
-    return {
-        name: _referring(schema, renamed),
-        **{renamed[below]: _referring(part, renamed) for below, part in parts.items()},
-    }
-
-
-def _referring(node: Any, renamed: Mapping[str, str]) -> Any:
-    """Return a schema whose references have the new names."""
-    if isinstance(node, list):
-        return [_referring(below, renamed) for below in node]
-    if not isinstance(node, dict):
-        return node
-    found = {key: _referring(below, renamed) for key, below in node.items()}
-    if isinstance(found.get("$ref"), str):
-        found["$ref"] = f"#/$defs/{renamed[found['$ref'].rpartition('/')[2]]}"
-    return found
+def schema_of(model: type[StrictModel], prefix: str = "") -> dict[str, Any]:
+    """Return the schema of a model, whose references have a prefix."""
+    return model.model_json_schema(
+        ref_template=f"#/$defs/{prefix}{{model}}", schema_generator=_Generator
+    )
 
 
 def schema_text() -> str:
@@ -76,11 +52,7 @@ def schema_text() -> str:
 
 
 def part_text(name: str) -> str:
-    """Return the fields of a part or a kind, with an example; of ``all`` as a page in Markdown.
-
-    Raises:
-        UsageError: on an unknown name.
-    """
+    """Return a part's or a kind's fields, with an example, or ``all``; a UsageError if unknown."""
     from reproaudit.audit.short.reference import entry, lines_of, page
 
     return page() if name == "all" else "\n".join(lines_of(entry(name))) + "\n"

@@ -1,10 +1,10 @@
 """The rule of an experiment's claims, and the seeds of the paper tier, which follow from it.
 
 The rule is the SHA-256 of what decides or computes: the values of settings, the claims' checks and
-arms, the numbers of runs. The tables below are all of it that claims and arms bring; checks bring
-the table of their kind. They are frozen (`reproaudit.checks.canonical` says how a field joins): no
-name in Python, no new optional field and no layout of the file moves a seed. Nobody can choose the
-seeds by which a claim is judged: whoever changes a bound draws others.
+arms, the numbers of runs. Every model says itself which of its fields count: its `canonical` form
+is frozen (`reproaudit.checks.canonical` says how a field joins), so that no name in Python, no new
+optional field and no layout of the file moves a seed. Nobody can choose the seeds by which a claim
+is judged: whoever changes a bound draws others.
 """
 
 from __future__ import annotations
@@ -15,90 +15,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.checks import BOUND, QUANTITY, CanonicalForm, Part, plain
+from reproaudit.checks import plain
 
-SEEDS_BELOW = 10**9
-"""Drawn seeds are smaller, so that ``--seeds`` can name them."""
-
-
-RUNS = CanonicalForm(
-    {
-        "quick": Part("quick", unless=5),
-        "paper": Part("paper", unless=15),
-        "arms": Part("arms", unless=5),
-    }
-)
-
-READING = CanonicalForm(
-    {"value": Part("value"), "together": Part("together", unless={})},
-    informs={"source", "who", "locator", "also_at", "quick", "words", "excused", "ours"},
-)
-
-START_BOUND = BOUND | CanonicalForm({"value": Part("value", QUANTITY)})
-
-ARM = CanonicalForm(
-    {
-        "experiment": Part("experiment", unless=None),
-        "settings": Part("settings", unless={}),
-        "reads": Part("reads", unless={}),
-        "holds_at_start": Part("holds_at_start", START_BOUND, unless=[]),
-        "deterministic": Part("deterministic", unless=None),
-    },
-    informs={"why", "words"},
-)
-
-NAMED_ARM = ARM | CanonicalForm({"name": Part("name")})
-
-ABLATION = CanonicalForm({"arm": Part("arm", NAMED_ARM)}, informs={"lacks"})
-
-GRADE = CanonicalForm(
-    {
-        "axis": Part("axis"),
-        "easiest_first": Part("easiest_first"),
-        "primary": Part("primary"),
-    },
-    informs={"symbol", "origin"},
-)
-
-CLAIM = CanonicalForm(
-    {
-        "id": Part("id"),
-        "experiment": Part("experiment"),
-        "headline": Part("headline"),
-        "support": Part("support", unless=[]),
-        "nulls": Part("nulls", NAMED_ARM, unless=[]),
-        "ablations": Part("ablations", ABLATION, unless=[]),
-        "constructed": Part("constructed", NAMED_ARM, unless=None),
-        "readings": Part("readings", unless=[]),
-        "together": Part("together", unless=[]),
-        "grade": Part("grade", GRADE, unless=None),
-        "share": Part("share", unless=0.5),
-        "exact": Part("exact", unless=False),
-        "settings": Part("settings", unless={}),
-        "unlike_lengths": Part("unlike_lengths", unless=None),
-    },
-    informs={
-        "says",
-        "short",
-        "wording",
-        "locator",
-        "main",
-        "whose",
-        "ours",
-        "no_control",
-        "notes",
-        "reported",
-        "elsewhere",
-    },
-)
-"""Checks, in `headline` and `support`, bring the form of their kind."""
+SEEDS_BELOW = 10**9  # Drawn seeds are smaller, so that ``--seeds`` can name them
 
 
 def rule(audit: Audit, experiment: str, tier: TierName) -> str:
     """Return the rule of all claims that are judged on an experiment: 64 hexadecimal digits."""
-    claims = {claim.id: CLAIM.of(claim) for claim in audit.claims if claim.experiment == experiment}
+    claims = {claim.id: plain(claim) for claim in audit.claims if claim.experiment == experiment}
     used = set(_texts(claims))
-    arms = {name: ARM.of(arm) for name, arm in audit.arms.items() if name in used}
+    arms = {name: plain(arm) for name, arm in audit.arms.items() if name in used}
     used = {experiment, *used, *_texts(arms)}
     data = {
         "experiment": experiment,
@@ -106,7 +32,7 @@ def rule(audit: Audit, experiment: str, tier: TierName) -> str:
         "claims": claims,
         "arms": arms,
         "readings": _readings(audit, experiment),
-        "runs": {name: RUNS.of(audit.runs_of(name)) for name in audit.experiments.keys() & used},
+        "runs": {name: plain(audit.runs_of(name)) for name in audit.experiments.keys() & used},
     }
     lengths = {name: audit.length_of(name) for name in audit.experiments.keys() & used}
     if any(lengths.values()):
@@ -131,7 +57,7 @@ def _readings(audit: Audit, experiment: str) -> dict[str, Any]:
     names = {name for claim in claims for name in claim.readings}
     names |= {name for claim in claims for joint in claim.together for name in joint}
     settings = audit.settings_of(experiment)
-    return {n: plain(settings[n].readings, READING) for n in sorted(names) if n in settings}
+    return {n: plain(settings[n].readings) for n in sorted(names) if n in settings}
 
 
 def digest(data: Any) -> str:

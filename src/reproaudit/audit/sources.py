@@ -13,8 +13,7 @@ from pathlib import Path
 from reproaudit.audit.catalog import Module
 from reproaudit.errors import SpecError
 
-SUFFIXES = (".py", ".pyc", ".pyd", ".so")
-"""The ends of the names of code, as source or compiled."""
+SUFFIXES = (".py", ".pyc", ".pyd", ".so")  # The ends of the names of code, as source or compiled
 
 CACHE = "__pycache__"
 """Python's own folder of compiled code, which is written anew all the time and never imported."""
@@ -50,11 +49,7 @@ def sources_in(folder: Path) -> list[Path]:
 
 
 def is_source(file: Path, folder: Path) -> bool:
-    """Tell whether a file is a folder's own: neither elsewhere, nor hidden, nor in a linked folder.
-
-    Args:
-        folder: a path without links.
-    """
+    """Tell whether a file is a folder's own, whose path has no links: not elsewhere, nor hidden."""
     place = Path(os.path.abspath(file))
     if not place.is_relative_to(folder):
         return False

@@ -13,8 +13,7 @@ from reproaudit.audit.card import readable_text
 from reproaudit.audit.document import UNREADABLE
 from reproaudit.errors import CardError
 
-MOST_CLAIMS = 40
-"""Claims of one draft, which has fifty lines at most."""
+MOST_CLAIMS = 40  # Claims of one draft, which has fifty lines at most
 
 TEXTS = ("says", "claim", "text", "statement", "description")
 LOCATIONS = ("at", "locator", "location", "section", "source", "where", "page")
@@ -35,13 +34,10 @@ class StatedClaim:
 
 
 def read_claims(path: Path) -> tuple[StatedClaim, ...]:
-    """Return the claims in a file.
+    """Return the claims in a file; a CardError if there are none, or more than a draft has.
 
     A line of text with a word in it is a claim, but for headings (`#`); marks of a list before it
     are left out.
-
-    Raises:
-        CardError: if it cannot be read, or holds none, or more than a draft has.
     """
     text = readable_text(path)
     if text.lstrip().startswith(("[", "{")):

@@ -15,7 +15,7 @@ from typing import Annotated, get_args
 
 from reproaudit.checks.aligns import Aligns
 from reproaudit.checks.beats import Beats
-from reproaudit.checks.canonical import BOUND, QUANTITY, CanonicalForm, Part, plain
+from reproaudit.checks.canonical import BOUND, CanonicalForm, form, plain
 from reproaudit.checks.concentrates import Concentrates
 from reproaudit.checks.converges import Converges
 from reproaudit.checks.equals import Equals
@@ -45,7 +45,6 @@ __all__ = [
     "BOUND",
     "KINDS",
     "NUMBERS",
-    "QUANTITY",
     "Begins",
     "Bound",
     "CanonicalForm",
@@ -60,39 +59,29 @@ __all__ = [
     "Limit",
     "Names",
     "Number",
-    "Part",
     "PassedAt",
     "Provenance",
     "Run",
     "Side",
     "SourcedNumber",
     "Void",
+    "form",
     "located_quantities",
     "plain",
     "read_noun",
 ]
 
-_AnyKind = (
-    Aligns
-    | Beats
-    | Concentrates
-    | Converges
-    | Equals
-    | Follows
-    | GrowsLike
-    | Reaches
-    | ScalesLike
-    | Separates
-    | Stages
-)
-
 KINDS: Mapping[str, type[Kind]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in get_args(_AnyKind)
+    get_args(kind.model_fields["kind"].annotation)[0]: kind
+    for kind in (
+        *(Aligns, Beats, Concentrates, Converges, Equals, Follows),
+        *(GrowsLike, Reaches, ScalesLike, Separates, Stages),
+    )
 }
-"""The kinds of check by name."""
+"""The kinds of check by name. A new kind is named here."""
 
-Check = Annotated[_AnyKind, ByKind(KINDS, KINDS.__getitem__)]
-"""Any kind of check; its field `kind` says which. A new kind is named here."""
+Check = Annotated[Kind, ByKind(KINDS, KINDS.__getitem__)]
+"""Any kind of check; its field `kind` says which."""
 
 NUMBERS: Mapping[str, Number] = {
     number.name: number for kind in KINDS.values() for number in kind.made

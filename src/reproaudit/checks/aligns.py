@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import ONE_BOUND, form
 from reproaudit.checks.kind import Bound, Condition, OneBound, out_of_range
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Names, Number, noun_of
@@ -43,13 +43,7 @@ class Aligns(OneBound):
     ranks: tuple[Quantity, Quantity] | None = None
     """Two lists along the same axis that are ordered alike, such as a score and a reference."""
 
-    canonical = ONE_BOUND | CanonicalForm(
-        {
-            "distance": Part("distance", QUANTITY, unless=None),
-            "cosine": Part("cosine", QUANTITY, unless=None),
-            "ranks": Part("ranks", QUANTITY, unless=None),
-        }
-    )
+    canonical = ONE_BOUND | form("distance=null cosine=null ranks=null")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Condition,
     Kind,
@@ -18,13 +18,7 @@ from reproaudit.checks.kind import (
     amount_of,
 )
 from reproaudit.checks.run import Course, Run
-from reproaudit.checks.shown import (
-    Drawing,
-    Form,
-    Names,
-    Number,
-    pair_words,
-)
+from reproaudit.checks.shown import Drawing, Form, Names, Number, pair_words
 from reproaudit.declarations import MeasurementMissingError, Quantity
 from reproaudit.lazy import FloatArray, np
 
@@ -62,15 +56,7 @@ class Beats(Kind, Sourced):
     """Whether runs with the same seed are compared. State false where each of two arms has seeds of
     its own: then the two groups are compared, of five runs each at least."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "lower": Part("lower", QUANTITY),
-            "upper": Part("upper", QUANTITY),
-            "difference": Part("difference", unless=False),
-            "by": Part("by", unless=None),
-            "paired": Part("paired", unless=True),
-        }
-    )
+    canonical = KIND | form("lower upper difference=false by=null paired=true")
 
     @model_validator(mode="after")
     def _difference_has_no_factor(self) -> Self:
@@ -172,9 +158,7 @@ class Beats(Kind, Sourced):
         if len(numbers) != 1:
             why = f"{len(numbers)} numbers of a run have no one place among those of other runs"
             raise MeasurementMissingError(why, own.measurement)
-        return sign * float(numbers[0]), tuple(
-            sign * float(number) for number in run.of_group(other)
-        )
+        return sign * float(numbers[0]), tuple((sign * run.of_group(other)).tolist())
 
 
 def _course_or_end(run: Run, quantity: Quantity) -> tuple[tuple[int, ...] | None, FloatArray]:

@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import ONE_BOUND, form
 from reproaudit.checks.kind import Condition, Limit, OneBound, Void, out_of_range
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
@@ -34,12 +34,7 @@ class Concentrates(OneBound):
     of_the_rest: bool = False
     """Whether the bound is on the part covered of the way from the start to 1."""
 
-    canonical = ONE_BOUND | CanonicalForm(
-        {
-            "share": Part("share", QUANTITY),
-            "of_the_rest": Part("of_the_rest", unless=False),
-        }
-    )
+    canonical = ONE_BOUND | form("share of_the_rest=false")
 
     @model_validator(mode="after")
     def _bounds_a_share(self) -> Self:

@@ -1,13 +1,13 @@
 """A loss falls, and comes to rest or goes to zero."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -22,21 +22,13 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number
 from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
+from reproaudit.stats import rest
 from reproaudit.stats.growth import CERTAIN, FEWEST_LATE, FITTED, Decays, Misfit, best_decay
 from reproaudit.stats.means import quantile_t
-from reproaudit.stats.rest import (
-    BACK_TO,
-    change_at_rest,
-    cuts_of,
-    drop_of,
-    swing_of,
-    without_spikes,
-)
 
 _Courses: TypeAlias = tuple[FloatArray, list[FloatArray]]
 
-WINDOW = 0.05
-"""The share of the schedule in either window whose log-means are compared."""
+WINDOW = 0.05  # The share of the schedule in either window whose log-means are compared
 
 AS_LONG_AGAIN = math.log(2) / math.log(0.975 / 0.775)
 """What a logarithm changes in as long again, over its change between the windows: no decay that
@@ -72,25 +64,15 @@ class Converges(Kind):
 
     Up to four conditions, in this order: it falls by a factor (`falls`); it changes little at the
     end (`flattens`); it ends below a bound (`ends`); with `to_zero`, log loss falls on log time
-    over the last half (`slope`), surely no more slowly than t^-0.1, and no decay to a level of more
-    than half of the last loss fits surely better than one to zero. No finite course shows more of a
-    limit of 0.
-
-    The change at the end is the largest of three: of log-means between windows, over the last
-    fifth; of swings in the last fifth that neighbours share; and of the decay that fits the last
-    half best, in as long again: an exponential decay competes with powers of t down to the
-    logarithm, so that a slow decay is no rest. Where this does not show rest, as under noise or
-    with few observations, the change is that of one trend over the last half or more of training
-    (`reproaudit.stats.rest.change_at_rest`), if that surely does. Spikes are left out of it. A rate
-    that is cut flattens any course. Where `rate` or `cut_at` says when it was last cut, the course
-    is read from there on; where neither does, a late drop without rest makes the run void.
+    over the last half (`slope`), surely no more slowly than t^-0.1. docs/checks.md says what the
+    change at the end is, and how a rate that is cut tells. No finite course shows more of a limit
+    of 0; a loss of exactly 0 has come to rest at zero.
 
     Noise is what the better decay leaves over of the last half, or, where that is systematic, what
     neighbours do not share of it (`reproaudit.stats.growth.Misfit`). The run is void in three
     cases: the noise's standard error exceeds the bound, or explains a change or a slope; rest and a
     slow decay disagree, and neither fits surely better; the last half does not tell zero from a
-    level, and over the last nine tenths a level fits surely better and leaves over noise alone. A
-    loss of exactly 0 has come to rest at zero.
+    level, and over the last nine tenths a level fits surely better and leaves over noise alone.
     """
 
     made = (_FALLS, _FLATTENS, _ENDS, _SLOPE)
@@ -114,16 +96,8 @@ class Converges(Kind):
     cut_at: Name | None = None
     """A setting that says at which step the rate was cut, or at which steps."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "loss": Part("loss", QUANTITY),
-            "falls": Part("falls", BOUND, unless=None),
-            "flattens": Part("flattens", BOUND, unless=None),
-            "ends": Part("ends", BOUND, unless=None),
-            "to_zero": Part("to_zero", unless=False),
-            "rate": Part("rate", QUANTITY, unless=None),
-            "cut_at": Part("cut_at", unless=None),
-        }
+    canonical = KIND | form(
+        "loss falls=null flattens=null ends=null to_zero=false rate=null cut_at=null"
     )
 
     @model_validator(mode="after")
@@ -165,67 +139,49 @@ class Converges(Kind):
         steps = np.asarray(at, dtype=np.float64)
         losses = list(values.T) if values.min() >= 0 else []
         cut = self._last_cut(run, steps)
-        if cut is None:
-            self._refuse_few(steps)
-        later = steps >= (steps[0] if cut is None else cut)
-        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
-        return tuple(
-            self._condition_on(number, limit, (steps, losses), since)
-            for number, limit in self._asked()
-        )
-
-    def _condition_on(
-        self, number: Number, limit: Limit, whole: _Courses, since: _Courses
-    ) -> Condition:
-        """The condition on a number of the whole courses, or of those since the rate was cut."""
-        steps, losses = since if number in (_FLATTENS, _SLOPE) else whole
-        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
-        condition = self._of_courses(number, limit, values)
-        if condition.void is Void.HIDDEN and _late(steps).sum() < FEWEST_LATE:
-            condition = replace(condition, void=Void.FEW_OBSERVED)
-        open_end = number is _FLATTENS and not condition.met
-        if open_end and self._may_be_cut(steps, losses, limit):
-            return replace(condition, value=None, void=Void.CUT)
-        return condition
-
-    def _refuse_few(self, steps: FloatArray) -> None:
-        """Refuse a run whose rest nobody can read."""
         is_readable = _in_window(steps, 0.8).any() or _late(steps, NEARLY_ALL).sum() >= FEWEST_LATE
-        if self.flattens is not None and not is_readable:
+        if cut is None and self.flattens is not None and not is_readable:
             name = self.loss.measurement
             raise FewObservedError(
                 f"'{name}' has no observation in the {WINDOW:.0%} of training before the last "
                 f"fifth, and fewer than {FEWEST_LATE} in the last {1 - NEARLY_ALL:.0%}",
                 name,
             )
+        later = steps >= (steps[0] if cut is None else cut)
+        since = steps[later] - (cut or 0.0), [loss[later] for loss in losses]
+        return tuple(
+            self._condition_on(number, limit, since if number in _LATE else (steps, losses))
+            for number, limit in self._asked()
+        )
+
+    def _condition_on(self, number: Number, limit: Limit, courses: _Courses) -> Condition:
+        """The condition on the worst of courses: infinite numbers say yes or no, NaN nothing."""
+        steps, losses = courses
+        values = [_OF_COURSE[number](steps, loss, limit) for loss in losses]
+        hidden = not values or bool(np.isnan(values).any())
+        says = None if hidden else all(map(limit.met_by, values))
+        condition = self._condition(values, limit, self.loss, number, says=says)
+        if values and condition.met is None:
+            few = _late(steps).sum() < FEWEST_LATE
+            condition = replace(condition, void=Void.FEW_OBSERVED if few else Void.HIDDEN)
+        open_end = number is _FLATTENS and not condition.met
+        told = self.rate is not None or self.cut_at is not None
+        if open_end and not told and any(_drops(steps, loss, limit.at) for loss in losses):
+            return replace(condition, value=None, void=Void.CUT)
+        return condition
 
     def _last_cut(self, run: Run, steps: FloatArray) -> float | None:
         """The step at which the rate was last cut before the end; None where nobody says so."""
         cuts: FloatArray = np.array([])
         if self.rate is not None:
             at, values = run.series(self.rate)
-            cuts = cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
+            cuts = rest.cuts_of(np.asarray(at, dtype=np.float64), values[:, 0])
         elif self.cut_at is not None:
             stated = run.settings.get(self.cut_at, ())
             every = stated if isinstance(stated, tuple) else (stated,)
             cuts = np.array([float(step) for step in every if isinstance(step, int | float)])
         before = cuts[(cuts > steps[0]) & (cuts < steps[-1])]
         return float(before.max()) if before.size else None
-
-    def _may_be_cut(self, steps: FloatArray, losses: Sequence[FloatArray], limit: Limit) -> bool:
-        """Whether a loss drops all at once, where nobody says when the rate was cut."""
-        if self.rate is not None or self.cut_at is not None:
-            return False
-        return any(loss.min() > 0 and _drops(steps, loss, limit.at) for loss in losses)
-
-    def _of_courses(self, number: Number, limit: Limit, values: list[float]) -> Condition:
-        """The condition on the worst of some numbers: infinite ones say yes or no, NaN nothing."""
-        hidden = not values or bool(np.isnan(values).any())
-        says = None if hidden else all(map(limit.met_by, values))
-        condition = self._condition(values, limit, self.loss, number, says=says)
-        if values and condition.met is None:
-            return replace(condition, void=Void.HIDDEN)
-        return condition
 
     def _asked(self) -> Iterator[tuple[Number, Limit]]:
         """The numbers that the audit asks for, each with its bound."""
@@ -263,6 +219,9 @@ def _late(steps: FloatArray, since: float = 0.5) -> BoolArray:
     return np.asarray((steps > 0) & (steps >= steps[0] + since * (steps[-1] - steps[0])))
 
 
+_LATE = (_FLATTENS, _SLOPE)  # The numbers that are read of the course since the rate was cut
+
+
 def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
     """The first loss over the last; infinite where that is 0."""
     if loss[-1] == 0:
@@ -272,27 +231,30 @@ def _fall(_: FloatArray, loss: FloatArray, __: Limit) -> float:
 
 def _late_change(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     """The change at the end, as the kind has it; NaN where noise hides it."""
-    if loss.min() > 0:
-        loss = _without_spikes(loss)
+    loss = _without_spikes(loss)
     change = _of_decays(steps, loss, limit)
     if limit.met_by(change) or loss.min() == 0:
         return change
-    at_rest = change_at_rest(steps, np.log(loss), limit.at)
+    at_rest = rest.change_at_rest(steps, np.log(loss), limit.at)
     return change if math.isnan(at_rest) else at_rest
 
 
 def _drops(steps: FloatArray, loss: FloatArray, least: float) -> bool:
     """Whether a late drop fits surely better than any decay, by more than a bound."""
+    if loss.min() <= 0:
+        return False
     late = _late(steps)
-    drop = drop_of(steps[late], np.log(loss[late]), least)
+    drop = rest.drop_of(steps[late], np.log(loss[late]), least)
     decays = [best_decay(steps[late], loss[late], family) for family in (_exponential, _power)]
     return drop is not None and all(decay and drop.surely_below(decay.misfit) for decay in decays)
 
 
 def _without_spikes(loss: FloatArray) -> FloatArray:
-    """The same losses, bit by bit, but for spikes."""
+    """The same losses, bit by bit, but for spikes; with a 0 among them all of them."""
+    if loss.min() <= 0:
+        return loss
     logs = np.log(loss)
-    smooth = without_spikes(logs)
+    smooth = rest.without_spikes(logs)
     return np.where(smooth == logs, loss, np.exp(smooth))
 
 
@@ -305,7 +267,7 @@ def _of_decays(steps: FloatArray, loss: FloatArray, limit: Limit) -> float:
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
     change = abs(float(np.log(loss[last]).mean() - np.log(loss[before]).mean()))
-    swing = swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
+    swing = rest.swing_of(np.log(loss[steps >= steps[0] + 0.8 * (steps[-1] - steps[0])]))
     if not limit.met_by(swing):
         return max(change, swing)
     fits = []
@@ -329,15 +291,14 @@ def _late_slope(steps: FloatArray, loss: FloatArray, _: Limit) -> float:
     Where the last half has fewer than six observations, it is over the shortest part that has six.
     """
     late = next(
-        (part for since in BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
+        (part for since in rest.BACK_TO if (part := _late(steps, since)).sum() >= FEWEST_LATE),
         _late(steps),
     )
     if loss[-1] == 0:
         return -np.inf
     if late.sum() < FEWEST_LATE or loss[late].min() <= 0:
         return np.nan
-    if loss.min() > 0:
-        loss = _without_spikes(loss)
+    loss = _without_spikes(loss)
     slope = float(np.polyfit(np.log(steps[late]), np.log(loss[late]), 1)[0])
     if slope >= 0:
         return slope

@@ -5,15 +5,8 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from reproaudit.checks.canonical import KIND, QUANTITY, CanonicalForm, Part
-from reproaudit.checks.kind import (
-    Condition,
-    Kind,
-    PositiveOrSourced,
-    Side,
-    Sourced,
-    margin_around,
-)
+from reproaudit.checks.canonical import KIND, form
+from reproaudit.checks.kind import Condition, Kind, PositiveOrSourced, Side, Sourced, margin_around
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_words, read_noun
 from reproaudit.declarations import NumberOrQuantity, Quantity
@@ -51,16 +44,7 @@ class Equals(Kind, Sourced):
     """Whether the margin is a factor either way: with `within: 0.25` the quantity lies between what
     it equals over 1.25 and 1.25 times that."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "value": Part("value", QUANTITY),
-            "to": Part("to", QUANTITY),
-            "within": Part("within"),
-            "relative": Part("relative", unless=False),
-            "side": Part("side", unless=None),
-            "relative_to": Part("relative_to", QUANTITY, unless=None),
-        }
-    )
+    canonical = KIND | form("value to within relative=false side=null relative_to=null")
 
     @model_validator(mode="after")
     def _no_share_of_zero(self) -> Self:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import BOUND, ONE_BOUND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -20,11 +20,9 @@ from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Quantity
 from reproaudit.lazy import BoolArray, FloatArray, np
 
-FEWEST_POINTS = 10
-"""The fewest observations that show that a curve is followed."""
-
-COMPARED = 0.5
-"""The share of training, from `since` on, that must be compared."""
+FEWEST_POINTS = 10  # The fewest observations that show that a curve is followed
+COMPARED = 0.5  # The share of training, from `since` on, that must be compared
+EVENLY = 1001  # The steps, spaced evenly, at which a quantile is taken
 
 _LARGEST = Number("follows")
 _QUANTILE = Number("quantile", "{noun} {typical} most of the time{worst}")
@@ -34,20 +32,18 @@ _COMPARED = Number("compared", "compared over {typical} of training{worst}", For
 class Quantile(Bound):
     """A bound on the distance that holds for a share of the training that is compared."""
 
+    canonical = BOUND | form("share")
+
     share: Annotated[float, Field(gt=0, lt=1)]
     """The share: 0.9 for nine tenths of the time."""
-
-
-QUANTILE = BOUND | CanonicalForm({"share": Part("share")})
 
 
 class Follows(OneBound):
     """A quantity stays near a curve over training, at every observation.
 
     The number is the largest distance: in the quantity's units, or by how large a factor the two
-    differ, less 1. With `share` it is the distance that holds for a share of the time, which no
-    single observation makes; with `quantile` a second bound does so beside the largest. Relaxing
-    acts on the distance. A second number is the share of training that was compared.
+    differ, less 1. With `share` it is the distance that holds for a share of the time; `quantile`
+    is a second bound of this kind. A further number is the share of training that was compared.
 
     No run is void for noise, which is distance like any other. A run is void in which series and
     reference share fewer than ten observations each, or less than half of training, from `since`
@@ -76,16 +72,8 @@ class Follows(OneBound):
     quantile: Quantile | None = None
     """A further bound, which holds for a share of the time."""
 
-    canonical = ONE_BOUND | CanonicalForm(
-        {
-            "series": Part("series", QUANTITY),
-            "reference": Part("reference", QUANTITY, unless=None),
-            "curve": Part("curve", unless=None),
-            "relative": Part("relative", unless=False),
-            "since": Part("since", unless=0.0),
-            "quantile": Part("quantile", QUANTILE, unless=None),
-            "share": Part("share", unless=None),
-        }
+    canonical = ONE_BOUND | form(
+        "series reference=null curve=null relative=false since=0.0 quantile=null share=null"
     )
 
     @model_validator(mode="after")
@@ -139,19 +127,16 @@ class Follows(OneBound):
         if self.share is None:
             farthest = [limit.worst(course.tolist()) for course in distances.T]
             conditions.append(self._condition(farthest, limit, self.series, _LARGEST))
-        bound = self._for_a_share(limit)
+        bound = None if self.share is None else (self.share, limit)
+        if self.quantile is not None:
+            bound = self.quantile.share, self.quantile.limit()
         if bound is not None:
-            for_a_share, mostly = bound
-            quantiles = _quantiles(grid[common], distances, for_a_share)
-            conditions.append(self._condition(quantiles, mostly, self.series, _QUANTILE))
+            evenly = np.linspace(grid[common].min(), grid[common].max(), EVENLY)
+            courses = (np.interp(evenly, grid[common], course) for course in distances.T)
+            quantiles = [float(np.quantile(course, bound[0])) for course in courses]
+            conditions.append(self._condition(quantiles, bound[1], self.series, _QUANTILE))
         enough = Limit(Side.AT_LEAST, COMPARED * (1 - self.since), Provenance.DERIVED, 1.0)
         return (*conditions, self._condition([share], enough, self.series, _COMPARED))
-
-    def _for_a_share(self, limit: Limit) -> tuple[float, Limit] | None:
-        """The share of the time for which a bound holds, and that bound."""
-        if self.share is not None:
-            return self.share, limit
-        return None if self.quantile is None else (self.quantile.share, self.quantile.limit())
 
     def _enough(self, grid: FloatArray, common: BoolArray, since: float, at: FloatArray) -> None:
         """Refuse a run of which too little can be compared."""
@@ -185,14 +170,3 @@ class Follows(OneBound):
         if min(values.min(), expected.min()) <= 0:
             return np.full_like(values, np.nan)
         return np.asarray(np.expm1(np.abs(np.log(values) - np.log(expected))))
-
-
-def _quantiles(grid: FloatArray, distances: FloatArray, share: float) -> list[float]:
-    """The distance that each course of shape (step, coordinate) keeps for a share of the time."""
-    evenly = np.linspace(grid.min(), grid.max(), EVENLY)
-    courses = (np.interp(evenly, grid, course) for course in distances.T)
-    return [float(np.quantile(course, share)) for course in courses]
-
-
-EVENLY = 1001
-"""The steps, spaced evenly, at which a quantile is taken."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -47,14 +47,12 @@ _LAW = Number(
 )
 
 
-LATE = 0.25
-"""The share of training from which on growth is late, where an audit states none."""
+LATE = 0.25  # The share of training from which on growth is late, where an audit states none
 
 SURELY = 2.576
 """So many standard errors lie between two paces that surely differ: 99 % of a normal law."""
 
-LATER = 4.0
-"""How many times as late the next place is at which the start of a law is looked for."""
+LATER = 4.0  # How many times as late the next place is at which the start of a law is looked for
 
 
 class GrowsLike(Kind, Sourced):
@@ -63,18 +61,12 @@ class GrowsLike(Kind, Sourced):
     Two conditions: it grows by at least a bound; and the law competes, run by run, with rivals that
     are fitted to the same observations (`reproaudit.stats.growth`: powers with another exponent,
     bounded courses and, for a power, the logarithm). The number of the second is the best rival's
-    misfit over the law's, above 1, a contrast. A quantity that no longer grows has no such number:
-    a constant fits as well, or its late growth is surely less than that of the law, if the law grew
-    by the bound since the first step.
+    misfit over the law's, above 1, a contrast. A quantity that no longer grows has none: a constant
+    fits as well, or its late growth is surely less than that of the law.
 
-    The law is fitted to the last three quarters of training, or from `since` on. Where no `since`
-    is stated and a rival does not refute it there, it is fitted to the longest part up to the end,
-    of those that begin at the first step, four times as late, and so on, on which it leaves over
-    noise alone, late growth is as fast as all of it, and no rival surely fits better.
-
-    Noise is what the better one leaves over, or, where that is systematic, what neighbours do not
-    share of it. A run in which a rival fits better, and not surely so
-    (`reproaudit.stats.growth.Misfit`), is void.
+    Without `since`, the law is fitted to the longest part up to the end on which it leaves over
+    noise alone, late growth is as fast as all of it, and no rival surely fits better. A run in
+    which a rival fits better, and not surely so (`reproaudit.stats.growth.Misfit`), is void.
     """
 
     made = (_GROWTH, _LAW)
@@ -98,16 +90,7 @@ class GrowsLike(Kind, Sourced):
     growth: Bound
     """The bound on the growth from start to end, in the series' units."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "series": Part("series", QUANTITY),
-            "law": Part("law"),
-            "exponent": Part("exponent", unless=None),
-            "apart": Part("apart", unless=0.1),
-            "since": Part("since", unless=LATE),
-            "growth": Part("growth", BOUND),
-        }
-    )
+    canonical = KIND | form("series law exponent=null apart=0.1 since=0.25 growth")
 
     @model_validator(mode="after")
     def _exponent_of_a_power(self) -> Self:
@@ -169,16 +152,13 @@ class GrowsLike(Kind, Sourced):
             longest = self._after_its_start(at, course, part, laws["law"])
             grows = grows or longest is not None
             laws = longest or laws
-        return growth, self._fits(laws, grows and goes_on, fit)
-
-    def _fits(self, laws: Mapping[str, Misfit], grows: bool, fit: Number) -> Condition:
-        """The condition on the law's fit; void where a rival fits better, and not surely so."""
+        grows = grows and goes_on
         limit = Limit(Side.ABOVE, 1.0, self.origin)
         ratio = self._best_rival(laws).size / laws["law"].size
         fits = self._condition([ratio] if grows else [], limit, self.series, fit, says=False)
         if grows and ratio <= 1 and not self._is_refuted(laws):
-            return replace(fits, value=None, says=None, void=Void.HIDDEN)
-        return fits
+            fits = replace(fits, value=None, says=None, void=Void.HIDDEN)
+        return growth, fits
 
     def _after_its_start(
         self, at: FloatArray, course: FloatArray, late: BoolArray, misfit: Misfit

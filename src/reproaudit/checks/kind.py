@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from reproaudit.checks.canonical import NUMBER, CanonicalForm, plain
+from reproaudit.checks.canonical import BOUND, NUMBER, CanonicalForm, plain
 from reproaudit.checks.run import Censored, Course, Run
 from reproaudit.checks.shown import Drawing, Names, Number, Unit, read_noun
 from reproaudit.declarations import (
@@ -86,8 +86,7 @@ class FewObservedError(MeasurementMissingError):
     """A run has too few observations of a measurement for what a check reads of it."""
 
 
-RELAXED_BY = 2.0
-"""The factor by which a bound of ours is relaxed; of a fold it is the power."""
+RELAXED_BY = 2.0  # The factor by which a bound of ours is relaxed; of a fold it is the power
 
 
 @dataclass(frozen=True)
@@ -179,6 +178,12 @@ class Limit:
             return max((self.target - value) / low, (value - self.target) / high)
         return value if self.side.is_upper else -value
 
+    def badness(self, value: float, censored: Censored | None) -> tuple[int, float]:
+        """Return whether a number misses the bound, and how far: the larger, the worse."""
+        if not math.isfinite(value):
+            return 1, math.inf
+        return (True, None, False).index(self.held(value, censored)), self.distance(value)
+
     def relaxed(self) -> Limit:
         """Return the bound that allows more, where it is ours; else the same bound.
 
@@ -200,7 +205,10 @@ class Limit:
         by = RELAXED_BY if looser else 1 / RELAXED_BY
         if self.side is Side.WITHIN:
             margin = replace(self, at=self.at * by)
-            return self if margin._allows_all() else margin
+            if self.least is None or self.most is None:
+                return margin
+            low, high = margin.accepted  # what covers the whole range could not be missed
+            return self if low <= self.least and self.most <= high else margin
         if self.margin is not None:
             both = replace(self, side=Side.WITHIN, at=self.margin * by, margin=None)
             return self._within_range(both.one_sided(self.side))
@@ -215,13 +223,6 @@ class Limit:
         at = max(ends) if self.side.is_upper is looser else min(ends)
         return self._within_range(replace(self, at=at))
 
-    def _allows_all(self) -> bool:
-        """Whether a margin covers the whole range, so that nothing could miss it."""
-        if self.least is None or self.most is None:
-            return False
-        low, high = self.accepted
-        return low <= self.least and self.most <= high
-
     def _within_range(self, moved: Limit) -> Limit:
         """The moved bound, unless it lies past the end of the range."""
         above = (self.least is None or moved.at > self.least) and (self.zero != 1.0 or moved.at > 0)
@@ -234,10 +235,8 @@ class Condition:
     """One number of one run, and the bound that it meets or not.
 
     Attributes:
-        number: which of the kind's numbers.
         noun: the measurement that the number is of.
         value: the run's number, of the worst coordinate; None where it does not exist.
-        limit: the bound.
         says: what the run says without a number: no, where a change never comes; None, where the
             number is missing, infinite or 0/0, so that the run is void.
         check: the place of its check among those that were put to the run.
@@ -293,11 +292,10 @@ class Condition:
         return self.number.contrast
 
 
-# --- in an audit --------------------------------------------------------------------------------
-
-
 class Sourced(StrictModel):
     """What comes from somewhere: a bound, a margin, a law that competes with rivals."""
+
+    canonical: ClassVar[CanonicalForm]
 
     origin: Provenance = Field(alias="from")
     """Where the bound comes from: the paper, algebra (`derived`), what a null reaches, what a
@@ -314,6 +312,8 @@ class Sourced(StrictModel):
 
 class Bound(Sourced):
     """A bound with its provenance."""
+
+    canonical = BOUND
 
     at_most: float | None = None
     """The largest number that meets it."""
@@ -333,8 +333,8 @@ class Bound(Sourced):
         return self
 
     def _sides(self) -> Iterator[tuple[Side, float]]:
-        for side in (Side.AT_MOST, Side.AT_LEAST, Side.BELOW, Side.ABOVE):
-            if (at := getattr(self, side.value)) is not None:
+        for side in Side:
+            if (at := getattr(self, side.value, None)) is not None:
                 yield side, at
 
     def limit(self, zero: float = 0.0, *, fold: bool = False) -> Limit:
@@ -349,7 +349,7 @@ Positive = Annotated[float, Field(gt=0)]
 class SourcedNumber(Sourced):
     """A number with its own source, where a check has two numbers."""
 
-    canonical: ClassVar[CanonicalForm] = NUMBER
+    canonical = NUMBER
 
     amount: Positive = Field(alias="is")
     """The number."""
@@ -376,16 +376,10 @@ def margin_around(
     relative: bool = False,
 ) -> Limit:
     """Return a margin, of its own source or else of that of the number in its middle."""
-    of_margin = (within.origin, within.why) if isinstance(within, SourcedNumber) else (origin, why)
-    return Limit(
-        Side.WITHIN,
-        amount_of(within),
-        of_margin[0],
-        target=target,
-        relative=relative,
-        of=origin,
-        why=of_margin[1],
-    )
+    limit = Limit(Side.WITHIN, amount_of(within), origin, target=target, relative=relative)
+    if isinstance(within, SourcedNumber):
+        return replace(limit, origin=within.origin, of=origin, why=within.why)
+    return replace(limit, of=origin, why=why)
 
 
 NumberOrBound = Annotated[
@@ -527,28 +521,19 @@ class Kind(StrictModel):
 
     def _noun(self, measurement: str, names: Names) -> str:
         """What a page calls what the check reads of a measurement."""
-        read = (q for q in self.quantities() if q.measurement == measurement)
-        quantity = next(read, None)
-        return names.noun(measurement) if quantity is None else read_noun(quantity, names)
+        read = (read_noun(q, names) for q in self.quantities() if q.measurement == measurement)
+        return next(read, names.noun(measurement))
 
     def drawing(self, number: Number, noun: str, _names: Names) -> Drawing:
         """Return what a figure draws for a number: the quantity as measured, under its noun."""
         return Drawing(noun, bounded=number.drawn)
 
     def course(self, run: Run, quantity: Quantity) -> Course:
-        """Return what is drawn of a run: steps, and values of shape (step, coordinate).
-
-        Raises:
-            MeasurementMissingError: as `Run.series`.
-        """
+        """Return what is drawn of a run: steps, and values of shape (step, coordinate)."""
         return run.series(quantity)
 
     def followed(self, _run: Run) -> Course | None:
-        """Return the curve that a run should follow; None if it should follow none.
-
-        Raises:
-            MeasurementMissingError: as `Run.series`.
-        """
+        """Return the curve that a run should follow; None if it should follow none."""
         return None
 
     def fitted(self, _x: FloatArray, _y: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -556,22 +541,15 @@ class Kind(StrictModel):
         return None
 
     def conditions(self, run: Run) -> tuple[Condition, ...]:
-        """Return the conditions that one run meets or not; defined by each kind.
-
-        Raises:
-            MeasurementMissingError: if the run lacks what the check reads.
-        """
+        """Return the conditions that one run meets or not; defined by each kind."""
         raise NotImplementedError
 
     def ours(self) -> list[dict[str, Any]]:
         """Return the canonical forms of what of the check is ours: bounds, margins, laws."""
         parts = self.canonical.parts.values()
-        nodes = [(self, self.canonical), *((getattr(self, p.attribute), p.form) for p in parts)]
-        return [
-            plain(node, form)
-            for node, form in nodes
-            if isinstance(node, Sourced) and node.origin is Provenance.OURS
-        ]
+        nodes = [self, *(getattr(self, part.attribute) for part in parts)]
+        ours = (n for n in nodes if isinstance(n, Sourced) and n.origin is Provenance.OURS)
+        return [plain(node) for node in ours]
 
     def quantities(self) -> tuple[Quantity, ...]:
         """Return every quantity that the check reads."""
@@ -599,8 +577,7 @@ class Kind(StrictModel):
         condition = Condition(number, quantity.measurement, None, limit, says)
         if not numbers:
             return condition
-        places = range(len(numbers))
-        best_first = sorted(places, key=lambda k: _badness(limit, numbers[k], known[k]))
+        best_first = sorted(range(len(numbers)), key=lambda k: limit.badness(numbers[k], known[k]))
         needed = math.ceil((self.in_share or 1.0) * len(numbers) - ROUNDING)
         place = best_first[max(needed, 1) - 1]
         value = numbers[place] if math.isfinite(numbers[place]) else None
@@ -645,17 +622,6 @@ def out_of_range(condition: Condition, values: FloatArray, least: float, most: f
         return condition
     worst = float(max(outside, key=abs))
     return replace(condition, value=None, says=None, void=Void.OUT_OF_RANGE, found=worst)
-
-
-_WORST_LAST = (True, None, False)
-"""What is known of a number: that it meets its bound, nothing, that it misses it."""
-
-
-def _badness(limit: Limit, value: float, censored: Censored | None) -> tuple[int, float]:
-    """What is known of a number, and how far from its bound it is: the larger, the worse."""
-    if not math.isfinite(value):
-        return _WORST_LAST.index(None), math.inf
-    return _WORST_LAST.index(limit.held(value, censored)), limit.distance(value)
 
 
 class OneBound(Kind, Bound):

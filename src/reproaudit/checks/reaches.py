@@ -6,15 +6,14 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import ONE_BOUND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import ONE_BOUND, form
 from reproaudit.checks.kind import Bound, Condition, OneBound, Void
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, noun_of, pair_words
 from reproaudit.declarations import ROUNDING, Quantity
 from reproaudit.lazy import FloatArray, np
 
-BEYOND = 1.1
-"""The place past which a number without a course shows that its ceiling is none."""
+BEYOND = 1.1  # The place past which a number without a course shows that its ceiling is none
 
 _END = Number("reaches", drawn=True)
 _KEPT = Number("kept", "{noun} ends at {typical}{worst} of its start", Form.FOLD, "part kept")
@@ -59,15 +58,7 @@ class Reaches(OneBound):
     acts on the distance from it: state 1 for a share that must come near 1. Left out, a ratio to
     the quantity's own start is a fold, of which the root is taken."""
 
-    canonical = ONE_BOUND | CanonicalForm(
-        {
-            "value": Part("value", QUANTITY),
-            "relative_to": Part("relative_to", QUANTITY, unless=None),
-            "grown_from": Part("grown_from", QUANTITY, unless=None),
-            "between": Part("between", QUANTITY, unless=None),
-            "zero": Part("zero", unless=None),
-        }
-    )
+    canonical = ONE_BOUND | form("value relative_to=null grown_from=null between=null zero=null")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

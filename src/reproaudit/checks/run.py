@@ -35,15 +35,9 @@ if TYPE_CHECKING:
     from reproaudit import records
 
 
-BEGINNING = 0.01
-"""The part of training in which a log begins that shows its start."""
-
-
-LAST_TENTH = 0.1
-"""The part of training whose median an end is held against."""
-
-FEWEST_OF_COURSE = 5
-"""The fewest observations of a course that has an end other than its last."""
+BEGINNING = 0.01  # The part of training in which a log begins that shows its start
+LAST_TENTH = 0.1  # The part of training whose median an end is held against
+FEWEST_OF_COURSE = 5  # The fewest observations of a course that has an end other than its last
 
 
 class Censored(StrEnum):
@@ -89,11 +83,10 @@ Course: TypeAlias = tuple[tuple[int, ...], FloatArray]
 class Run:
     """The measurements of one run, with their declarations and settings, as a check reads them.
 
+    Whatever reads a quantity raises a MeasurementMissingError where the run has no such
+    measurement, series, axis, coordinate or arm.
+
     Attributes:
-        seed: the run's seed.
-        measurements: what was measured.
-        declarations: by name.
-        settings: by name.
         reads: measurements that are read in place of others: of a control with a wrong reference.
         at: coordinates at which every measurement that has the axis is read.
         others: the runs of other arms with the same seed, by the arm's name.
@@ -132,22 +125,12 @@ class Run:
         """Return the quantity's numbers; shape (coordinate,), over its free axes.
 
         A censored one, of which a limit alone is known, is NaN: `limits` has it.
-
-        Raises:
-            MeasurementMissingError: if the run has no such measurement, coordinate or arm.
         """
         values, censored = self.limits(quantity)
         return np.where(np.array(censored, dtype=bool), np.nan, values)
 
     def limits(self, quantity: Quantity) -> tuple[FloatArray, list[Censored | None]]:
-        """Return the quantity's numbers as `numbers`, and the limits of the censored ones.
-
-        The second part says of each number whether it is only a limit, and on which side of it the
-        number lies.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
-        """
+        """Return the quantity's numbers, and of each that is only a limit on which side it lies."""
         if quantity.arm in self.groups:
             every = self.of_group(quantity)
             known = every[np.isfinite(every)]
@@ -167,19 +150,13 @@ class Run:
         return values, [None] * len(values)
 
     def of_group(self, quantity: Quantity) -> FloatArray:
-        """Return the number of each run of an arm that is compared as a group; shape (run,).
-
-        NaN where a run has no number, or several.
-        """
+        """Return the number of each run of an arm that is compared as a group, else NaN; (run,)."""
         own = quantity.model_copy(update={"arm": None})
         runs = self.groups[str(quantity.arm)]
         return np.array([np.nan if run is None else run._only_number(own, self) for run in runs])
 
     def _only_number(self, quantity: Quantity, beside: Run) -> float:
-        """The one number that is read as in another run; NaN if there is none, or several.
-
-        It is kept, since every run of an arm is held against the same group.
-        """
+        """The one number that is read as in another run, and kept; NaN if none, or several."""
         how = (beside.settled, beside.begins, beside.passes)
         key = (quantity.model_dump_json(), *sorted(beside.at.items()), *how)
         if key not in self._single:
@@ -193,22 +170,14 @@ class Run:
         return self._single[key]
 
     def series(self, quantity: Quantity) -> Course:
-        """Return the quantity over training: steps, and values of shape (step, coordinate).
-
-        Raises:
-            MeasurementMissingError: as `numbers`, or if it is no series.
-        """
+        """Return the quantity over training: steps, and values of shape (step, coordinate)."""
         run, name, declaration = self._found(quantity)
         if declaration.kind is not MeasurementKind.SERIES:
             raise MeasurementMissingError(f"'{name}' is no series", name)
         return self._begun(*run._course(quantity, name, declaration))
 
     def start(self, quantity: Quantity) -> Start:
-        """Return how the first observation of a series lies to all that follow, at the worst.
-
-        Raises:
-            MeasurementMissingError: as `series`.
-        """
+        """Return how the first observation of a series lies to all that follow, at the worst."""
         _, values = self.series(quantity)
         starts = {start_of(course) for course in values.T}
         worst_first = (Start.ARTEFACT, Start.APART, Start.ALIKE)
@@ -224,11 +193,7 @@ class Run:
         return steps, values
 
     def first(self, quantity: Quantity) -> Quantity | None:
-        """Return the quantity before training; None of one without a course, and where it is built.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
-        """
+        """Return the quantity before training; None without a course, and where it is built."""
         run, _, declaration = self._found(quantity)
         whole = declaration.kind is MeasurementKind.SERIES and quantity.passes is None
         if not whole or quantity.step == "first" or run.built:
@@ -240,9 +205,6 @@ class Run:
 
         A log begins with training if its first step is 0 or 1, or in the first hundredth of its
         steps. What is built needs no training.
-
-        Raises:
-            MeasurementMissingError: as `series`.
         """
         run, _, _ = self._found(quantity)
         steps, _ = self.series(quantity)
@@ -257,9 +219,6 @@ class Run:
         How they compare, as by their ratio or difference, grows with the first and falls with the
         second: it is at least so large where the first is censored, and at most where the second
         is. Where both are, nothing is known: NaN.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
         """
         values, first = self.limits(quantity)
         rivals, second = replace(self, passes=_OTHER_END[self.passes]).limits(rival)
@@ -267,7 +226,8 @@ class Run:
             comparison = np.atleast_1d(how(values, rivals))
         left = np.broadcast_to(np.array(first, dtype=bool), comparison.shape)
         right = np.broadcast_to(np.array(second, dtype=bool), comparison.shape)
-        known = [_SIDES[bool(a), bool(b)] for a, b in zip(left, right, strict=True)]
+        known = [Censored.AT_MOST if censored else None for censored in right]
+        known = [Censored.AT_LEAST if a else b for a, b in zip(left, known, strict=True)]
         return np.where(left & right, np.nan, comparison), known
 
     def ratio(
@@ -276,18 +236,11 @@ class Run:
         """Return the ratio of two quantities, as `compared`; NaN where the divisor is 0 or less.
 
         A negative divisor would turn the comparison round.
-
-        Raises:
-            MeasurementMissingError: as `numbers`.
         """
         return self.compared(quantity, divisor, lambda x, y: np.where(y > 0, x / y, np.nan))
 
     def coordinates(self, quantity: Quantity, axis: str) -> tuple[Coordinate, ...]:
-        """Return the coordinates of an axis of the quantity's measurement, without those left out.
-
-        Raises:
-            MeasurementMissingError: as `numbers`, or if there is no such axis.
-        """
+        """Return the coordinates of an axis of a measurement, without those left out."""
         run, name, declaration = self._found(quantity)
         for declared in declaration.axes:
             if declared.name == axis:
@@ -323,14 +276,29 @@ class Run:
     ) -> FloatArray:
         """The values over the quantity's free axes; the steps of a series come before these."""
         before = values.ndim - len(declaration.axes)
+        name = quantity.measurement
+        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
+        there = placement(quantity, known, self.at)
         free: list[str] = []
-        index = self._index(quantity, declaration)
-        for axis, places in zip(declaration.axes, index, strict=True):
-            values = np.take(values, places, axis=before + len(free))
-            if not isinstance(places, int):
+        for axis in declaration.axes:
+            kept = self._kept(quantity, axis)
+            places = [known[axis.name].index(coordinate) for coordinate in kept]
+            if axis.name in there.fixed:
+                wanted = there.fixed[axis.name]
+                if wanted not in kept:
+                    raise _no_coordinate(quantity, axis, wanted)
+                place = known[axis.name].index(wanted)
+                values = np.take(values, place, axis=before + len(free))
+            elif kept:
+                values = np.take(values, places, axis=before + len(free))
                 free.append(axis.name)
+            else:
+                raise MeasurementMissingError(
+                    f"'{name}' has no {axis.name} that is not left out", name
+                )
+        if there.unplaced:
+            raise MeasurementMissingError(f"'{name}' has no coordinate {there.unplaced[0]!r}", name)
         if self.is_partial and np.isnan(values).any():
-            name = quantity.measurement
             raise MeasurementMissingError(f"'{name}' was not observed at all coordinates", name)
         for how in dict.fromkeys(quantity.over[name] for name in free if name in quantity.over):
             together = [name for name in free if quantity.over.get(name) == how]
@@ -348,39 +316,6 @@ class Run:
             if coordinate not in known:
                 raise _no_coordinate(quantity, axis, coordinate)
         return tuple(coordinate for coordinate in known if coordinate not in left_out)
-
-    def _index(self, quantity: Quantity, declaration: Declaration) -> list[int | list[int]]:
-        """The quantity's place on each axis; of a free axis every place that is not left out."""
-        known = {axis.name: axis.coordinates(self.settings) for axis in declaration.axes}
-        there = placement(quantity, known, self.at)
-        index: list[int | list[int]] = []
-        for axis in declaration.axes:
-            kept = self._kept(quantity, axis)
-            wanted = there.fixed.get(axis.name)
-            if wanted is not None and wanted not in kept:
-                raise _no_coordinate(quantity, axis, wanted)
-            if wanted is not None:
-                index.append(known[axis.name].index(wanted))
-            elif kept:
-                index.append([known[axis.name].index(coordinate) for coordinate in kept])
-            else:
-                why = f"'{quantity.measurement}' has no {axis.name} that is not left out"
-                raise MeasurementMissingError(why, quantity.measurement)
-        if there.unplaced:
-            raise MeasurementMissingError(
-                f"'{quantity.measurement}' has no coordinate {there.unplaced[0]!r}",
-                quantity.measurement,
-            )
-        return index
-
-
-_SIDES: Mapping[tuple[bool, bool], Censored | None] = {
-    (False, False): None,
-    (True, False): Censored.AT_LEAST,
-    (False, True): Censored.AT_MOST,
-    (True, True): Censored.AT_LEAST,
-}
-"""On which side a comparison lies, by whether its two quantities are censored."""
 
 
 def _no_coordinate(quantity: Quantity, axis: Axis, wanted: Coordinate) -> MeasurementMissingError:

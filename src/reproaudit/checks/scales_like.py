@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import (
     Bound,
     Condition,
@@ -22,18 +22,9 @@ from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Form, Number
 from reproaudit.declarations import Name, Quantity
 from reproaudit.lazy import FloatArray, np
-from reproaudit.stats.powers import (
-    PowerFit,
-    offset_power_fit,
-    power_fit,
-    slopes_beside_a_step,
-    slopes_without_an_end,
-    surely_bends,
-    surely_departs,
-)
+from reproaudit.stats import powers
 
-FEWEST_SIZES = 3
-"""The fewest sizes of which an exponent is read."""
+FEWEST_SIZES = 3  # The fewest sizes of which an exponent is read
 
 FEWEST_BENT = 4
 """The fewest sizes that tell a bend, or a power above a constant, which has three parameters."""
@@ -52,22 +43,16 @@ class ScalesLike(Kind):
 
     A line is fitted to the logarithms of quantity and size. Its slope equals an exponent within a
     margin, or has a bound, such as `below: 0` for a trend; decided on the mean of the runs unless
-    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line. With
-    `offset` it is a power above a constant, c + a·size^p, by least squares; a trend that no p
-    between -6 and 6 fits best makes the run void. Without it, where the logarithms surely bend, a
-    claimed exponent is held against that above a constant.
+    the audit says otherwise. With `bend`, the quantity lies nowhere farther from the line; with
+    `offset` it is a power above a constant. docs/checks.md says more of both, and of trends.
 
     A claimed exponent is that of a power. A run has none, and says no, if a rival surely fits
     better, a parabola, a rise between two levels or a line without one size
     (`reproaudit.stats.powers.surely_departs`), and the law is farther from a value than any course
     whose exponents stay within the margin: the margin times a quarter of the logarithm of the
-    largest size over the smallest.
-
-    A trend, an exponent with a bound, is no single size: a run says no unless the bound is met
-    without the first and without the last size, too; of three sizes, what is left may miss the
-    bound, but has the same sign. Nor is it a single step: of six sizes or more, if neighbours part
-    by four fifths of the change, each side of that step with three sizes or more meets the bound,
-    too. With `offset`, the form is a claim of its own, and is fitted to all sizes.
+    largest size over the smallest. A trend is neither a single size nor, of six sizes or more, a
+    single step: if neighbours part by four fifths of the change, each side of that step with three
+    sizes or more meets the bound, too.
 
     Noise is what the best rival leaves over, or the power above a constant. A run whose bend is not
     surely one is void, and so is one that decides alone, not by the mean, and misses a bound that
@@ -95,16 +80,7 @@ class ScalesLike(Kind):
     origin: Provenance = Field(default=Provenance.PAPER, alias="from")
     """Where a claimed exponent comes from, and its margin unless that has a source of its own."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "value": Part("value", QUANTITY),
-            "axis": Part("axis"),
-            "exponent": Part("exponent", BOUND),
-            "within": Part("within", unless=None),
-            "bend": Part("bend", BOUND, unless=None),
-            "offset": Part("offset", unless=False),
-        }
-    )
+    canonical = KIND | form("value axis exponent within=null bend=null offset=false")
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -154,24 +130,26 @@ class ScalesLike(Kind):
             exponent = self._as_trend(array, values, exponent)
         if self.bend is None:
             return (exponent,)
-        line = fit if self.offset or not known else power_fit(array, values)
+        line = fit if self.offset or not known else powers.power_fit(array, values)
         apart = () if line is None else line.apart
         bend = self._condition(apart, self.bend.limit(), self.value, _BEND)
-        departs = line is None or self.offset or surely_departs(array, values, line.left_over)
+        departs = (
+            line is None or self.offset or powers.surely_departs(array, values, line.left_over)
+        )
         if bend.met is False and not departs:
             bend = replace(bend, value=None, void=Void.HIDDEN)
         return exponent, bend
 
-    def _fit(self, sizes: FloatArray, values: FloatArray) -> PowerFit | None:
+    def _fit(self, sizes: FloatArray, values: FloatArray) -> powers.PowerFit | None:
         """The law; of a claimed exponent that above a constant, where the logarithms bend."""
         if self.offset:
-            return offset_power_fit(sizes, values)
-        line = power_fit(sizes, values)
-        if isinstance(self.exponent, Bound) or not surely_bends(sizes, values):
+            return powers.offset_power_fit(sizes, values)
+        line = powers.power_fit(sizes, values)
+        if isinstance(self.exponent, Bound) or not powers.surely_bends(sizes, values):
             return line
-        return offset_power_fit(sizes, values) or line
+        return powers.offset_power_fit(sizes, values) or line
 
-    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: PowerFit) -> bool:
+    def _is_no_power(self, sizes: FloatArray, values: FloatArray, fit: powers.PowerFit) -> bool:
         """Whether a law with a claimed exponent surely misses the values, by more than a margin."""
         if self.within is None:
             return False
@@ -179,9 +157,9 @@ class ScalesLike(Kind):
             return True
         most = amount_of(self.within) * float(np.log(sizes.max() / sizes.min())) / 4
         farther = float(np.abs(fit.left_over).max()) > most
-        return farther and surely_departs(sizes, values, fit.left_over)
+        return farther and powers.surely_departs(sizes, values, fit.left_over)
 
-    def _of_exponent(self, fit: PowerFit | None) -> Condition:
+    def _of_exponent(self, fit: powers.PowerFit | None) -> Condition:
         """The condition on the exponent, void where noise alone might miss its bound."""
         if isinstance(self.exponent, Bound):
             limit = self.exponent.limit()
@@ -204,10 +182,10 @@ class ScalesLike(Kind):
         """
         if condition.value is None or not isinstance(self.exponent, Bound) or self.offset:
             return condition
-        parts = slopes_without_an_end(sizes, values)
+        parts = powers.slopes_without_an_end(sizes, values)
         if len(sizes) == FEWEST_SIZES:
             parts = [slope for slope in parts if slope * condition.value <= 0]
-        parts += slopes_beside_a_step(sizes, values)
+        parts += powers.slopes_beside_a_step(sizes, values)
         missed = [slope for slope in parts if not condition.limit.met_by(slope)]
         if not missed:
             return condition

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, form
 from reproaudit.checks.kind import Bound, Condition, Kind, Void
 from reproaudit.checks.run import Run
 from reproaudit.checks.shown import Number
@@ -37,14 +37,7 @@ class Separates(Kind):
     end: Bound
     """The bound on the last observation."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "value": Part("value", QUANTITY),
-            "start_value": Part("start_value", QUANTITY, unless=None),
-            "start": Part("start", BOUND),
-            "end": Part("end", BOUND),
-        }
-    )
+    canonical = KIND | form("value start_value=null start end")
 
     @property
     def uncounted(self) -> str:

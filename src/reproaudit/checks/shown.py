@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from reproaudit.declarations import Coordinate, Quantity
 
-Unit = Literal["plain", "factor", "share"]
-"""What a number is: as measured, a factor, or a share."""
+Unit = Literal["plain", "factor", "share"]  # What a number is: as measured, a factor, or a share
 
 
 class Form(StrEnum):
@@ -100,13 +99,6 @@ _REDUCED = {"iqm": "interquartile mean"}
 _STEPS = {"late": "late", "largest": "at its largest", "least": "at its least"}
 
 
-def _left_out(axis: str, coordinates: Sequence[Coordinate], names: Names) -> str:
-    """Return coordinates that are left out; a number says nothing without its axis."""
-    words = ", ".join(map(names.coordinate, coordinates))
-    is_named = any(isinstance(coordinate, str) for coordinate in coordinates)
-    return words if is_named else f"{axis.replace('_', ' ')} {words}"
-
-
 def reading_words(quantity: Quantity, names: Names) -> list[str]:
     """Return how a quantity is read off its measurement, but for coordinates, arm and start."""
     reduced = [
@@ -114,7 +106,11 @@ def reading_words(quantity: Quantity, names: Names) -> list[str]:
         for axis, how in quantity.over.items()
     ]
     step = names.step(quantity.measurement)
-    left_out = [_left_out(axis, some, names) for axis, some in quantity.without.items()]
+    left_out = []
+    for axis, coordinates in quantity.without.items():
+        is_named = any(isinstance(coordinate, str) for coordinate in coordinates)
+        words = ", ".join(map(names.coordinate, coordinates))
+        left_out.append(words if is_named else f"{axis.replace('_', ' ')} {words}")
     return [
         *reduced,
         *([f"without {', '.join(left_out)}"] if left_out else []),
@@ -152,11 +148,8 @@ def pair_words(
 ) -> str:
     """Return two quantities as a page compares them: loss over test loss; loss, 8 over 16:.
 
-    Args:
-        pair: the two, the one that is divided or subtracted from first.
-        over: the word between them, over or minus.
-        names: of the audit.
-        by_median: whether that of another arm is the median of its runs.
+    The word between them is over or minus; `by_median` says whether that of another arm is the
+    median of its runs.
     """
     typical = [" (median)" if by_median and side.arm is not None else "" for side in pair]
     nouns = [passing_noun(side, names) for side in pair]

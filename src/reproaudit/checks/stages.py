@@ -5,27 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from reproaudit.checks.canonical import BOUND, KIND, QUANTITY, SOURCED, CanonicalForm, Part
+from reproaudit.checks.canonical import KIND, SOURCED, form
 from reproaudit.checks.kind import Bound, Condition, Kind, Limit, Positive, Side, Sourced, Void
 from reproaudit.checks.run import Course, Run
 from reproaudit.checks.shown import Drawing, Form, Names, Number, place_words, read_noun
 from reproaudit.declarations import Quantity, StrictModel
 from reproaudit.lazy import FloatArray, np
-from reproaudit.stats.onsets import (
-    BEYOND_NOISE,
-    Passage,
-    crossing,
-    excursions,
-    final_value,
-    has_ended,
-    noise,
-)
+from reproaudit.stats import onsets
 
 
 class Onset(StrictModel):
     """The change of one series, and where it sets in."""
+
+    canonical: ClassVar = form("series crosses=null least=0.25")
 
     series: Quantity
     """A series of one number, which cannot cancel: of the worst head, or a norm."""
@@ -39,20 +33,12 @@ class Onset(StrictModel):
 class Wait(Sourced):
     """How little the later quantity may have changed at the earlier one's onset."""
 
+    canonical = SOURCED | form("below")
+
     below: Literal["one_clock"]
     """one_clock: at most a tenth of its change is made; and until its own onset it falls at some
     time to half of what a constant pace from the start would have made by then."""
 
-
-ONSET = CanonicalForm(
-    {
-        "series": Part("series", QUANTITY),
-        "crosses": Part("crosses", unless=None),
-        "least": Part("least", unless=0.25),
-    }
-)
-
-WAIT = SOURCED | CanonicalForm({"below": Part("below")})
 
 _ORDER = Number(
     "order",
@@ -73,17 +59,15 @@ _WAIT = replace(
 class Stages(Kind):
     """One quantity changes before another, which has hardly begun by then.
 
-    *Order*: the later onset over the earlier one. *Wait*, a share of the later change at the
-    earlier onset: it is a tenth at most, and until the later onset it falls at some time to half of
-    what a constant pace gives, or less. The number is by how much both are met, above 1. Both are
-    contrasts. A change that never comes, or is smaller than `least`, has no onset, and the run says
-    no; with one that still goes on, and no level, it is void. A control in which the later change
-    comes without the earlier one does not fail by that: it refutes the order, and is void.
+    *Order*: the later onset over the earlier one. *Wait*: by how much less the later quantity has
+    changed than it might, as docs/checks.md says. Both are above 1, and contrasts. A change that
+    never comes, or is smaller than `least`, has no onset, and the run says no; with one that still
+    goes on, and no level, it is void. A control in which the later change comes without the earlier
+    one refutes the order, and is void. Of the runs alone, a page says "comes after".
 
     An onset lies between two observations, and the later change is known but for four standard
     deviations of its noise (`reproaudit.stats.onsets.noise`): where either decides, the run is
-    void. That the later change would not come without the earlier one, only a control shows that
-    lacks the earlier one: of the runs alone, a page says "comes after".
+    void.
     """
 
     made = (_ORDER, _WAIT)
@@ -101,14 +85,7 @@ class Stages(Kind):
     wait: Wait | None = None
     """Whether the later quantity waits; left out, the order alone is judged."""
 
-    canonical = KIND | CanonicalForm(
-        {
-            "earlier": Part("earlier", ONSET),
-            "later": Part("later", ONSET),
-            "order": Part("order", BOUND),
-            "wait": Part("wait", WAIT, unless=None),
-        }
-    )
+    canonical = KIND | form("earlier later order wait=null")
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -192,20 +169,18 @@ class _Change:
     steps: FloatArray
     made: FloatArray
     noise: float
-    onset: Passage
+    onset: onsets.Passage
     at_onset: float
 
 
 _Ends: TypeAlias = Callable[[_Change, _Change], tuple[float, float, float]]
 
-HARDLY_BEGUN = 0.1
-"""The share of a change that has hardly begun, at most."""
+HARDLY_BEGUN = 0.1  # The share of a change that has hardly begun, at most
 
 LAG = 0.5
 """The share of what a constant pace gives, at most, of one that does not run from the start."""
 
-LEAST_SHARE = 1e-4
-"""A share of a change below this counts as this: observations lie no denser."""
+LEAST_SHARE = 1e-4  # A share of a change below this counts as this: observations lie no denser
 
 
 def _change(run: Run, onset: Onset) -> _Change | Void | None:
@@ -214,21 +189,21 @@ def _change(run: Run, onset: Onset) -> _Change | Void | None:
     if values.shape[1] != 1:
         return None
     course = values[:, 0]
-    whole = final_value(steps, course) - float(course[0])
+    whole = onsets.final_value(steps, course) - float(course[0])
     level = onset.crosses
     if level is None:
         if abs(whole) < onset.least:
             return None
-        if not has_ended(steps, course):
+        if not onsets.has_ended(steps, course):
             return Void.NOT_ENDED
         level = float(course[0]) + whole / 2
-    passage = crossing(steps, course, level)
+    passage = onsets.crossing(steps, course, level)
     if passage is None or not whole:
         return None
     return _Change(
         steps=np.asarray(steps, dtype=np.float64),
-        made=excursions(course) / abs(whole),
-        noise=noise(steps, course) / abs(whole),
+        made=onsets.excursions(course) / abs(whole),
+        noise=onsets.noise(steps, course) / abs(whole),
         onset=passage,
         at_onset=abs((level - float(course[0])) / whole),
     )
@@ -249,7 +224,7 @@ def _wait(early: _Change, late: _Change) -> tuple[float, float, float]:
     """By how much less than it might the later change has been made: least, found, and most."""
     start = late.steps[0]
     pace = LAG * late.at_onset * (late.steps - start) / (late.onset.step - start)
-    doubt = BEYOND_NOISE * late.noise
+    doubt = onsets.BEYOND_NOISE * late.noise
     last = int(np.searchsorted(late.steps, late.onset.step))
     after = int(np.searchsorted(late.steps, early.onset.after))
     before = int(np.searchsorted(late.steps, early.onset.before, side="right")) - 1

@@ -19,8 +19,8 @@ from pydantic import Field, model_validator
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Audit, Claim, Paper, TierName, known_tier
 from reproaudit.audit.review import Reviews
-from reproaudit.audit.seeds import CLAIM, digest
-from reproaudit.checks import Kind, Provenance, Side
+from reproaudit.audit.seeds import digest
+from reproaudit.checks import Kind, Provenance, Side, plain
 from reproaudit.declarations import Coordinate, StrictModel
 from reproaudit.formats.verdict import (
     Answer,
@@ -728,7 +728,7 @@ def answers_digest(
     """
     answers = {
         answer.id: [
-            [claim.says, claim.short, CLAIM.of(claim)],
+            [claim.says, claim.short, plain(claim)],
             answer.outcome.value,
             *([arm.name, arm.yes, arm.n] for arm in (*answer.stated, *answer.alternatives)),
         ]

@@ -31,8 +31,7 @@ from reproaudit.repositories.requirements import (
 )
 from reproaudit.repositories.run_file import PinnedSource, PythonEnvironment
 
-MAKING_SECONDS = 3600.0
-"""The seconds that each step of fetching or installing may take."""
+MAKING_SECONDS = 3600.0  # The seconds that each step of fetching or installing may take
 ENGINES = ("docker", "podman")
 PASSED = ("LANG", "LC_ALL", "TZ", "TMPDIR", "CUDA_VISIBLE_DEVICES", "REPROAUDIT_DATA")
 """Environment variables that a command is given as they are; all others stay out."""
@@ -67,13 +66,10 @@ def _locked_place(section: str, text: str) -> Iterator[Path]:
 def copy_source(
     source: PinnedSource, beside: Path, into: Path, still_running: StillRunning
 ) -> None:
-    """Check the source out into an empty folder, exactly as it is pinned.
+    """Check the source out into an empty folder, or raise a CommandError.
 
     Links become small text files; hooks, filters and submodules do nothing. Its path starts from
     the folder ``beside``.
-
-    Raises:
-        CommandError: if it cannot be had, or has submodules.
     """
     address = source.address(beside)
     revision = source.revision
@@ -115,11 +111,7 @@ def copy_source(
 
 
 def in_container(call: Call, image: str, source: Path) -> Call:
-    """Return the call in a container that sees the working copy and no network.
-
-    Raises:
-        CommandError: if there is no engine.
-    """
+    """Return the call in a container without network; a CommandError if there is no engine."""
     engine = next(filter(shutil.which, ENGINES), None)
     if engine is None:
         raise CommandError(f"found none of {', '.join(ENGINES)} on PATH; expected one for {image}")
@@ -138,11 +130,7 @@ def in_container(call: Call, image: str, source: Path) -> Call:
 
 
 def in_python(
-    call: Call,
-    wanted: PythonEnvironment,
-    source: Path,
-    home: Path,
-    still_running: StillRunning,
+    call: Call, wanted: PythonEnvironment, source: Path, home: Path, still_running: StillRunning
 ) -> Call:
     """Return the call in the source's Python environment, or raise a CommandError."""
     made = _environment(wanted, source, home, still_running)
@@ -164,13 +152,11 @@ def _environment(
 ) -> Path:
     """Return the folder of an environment, which is made once for each content of its file."""
     name = wanted.requirements
-    text = ""
-    if name is not None:
-        try:
-            text = (source / name).read_text("utf-8", errors="replace")
-        except OSError as error:
-            why = f"found no such file in the source ({error.strerror})."
-            raise CommandError(f"{name}: {why}") from None
+    try:
+        text = "" if name is None else (source / name).read_text("utf-8", errors="replace")
+    except OSError as error:
+        why = f"found no such file in the source ({error.strerror})."
+        raise CommandError(f"{name}: {why}") from None
     if faults := list(unpinned(str(name), text, wanted.builds)):
         more = f" And {len(faults) - 1} more lines." if len(faults) > 1 else ""
         raise CommandError(faults[0] + more)

@@ -25,8 +25,7 @@ from reproaudit.repositories.environments import copy_source, in_container, in_p
 from reproaudit.repositories.processes import Call, CommandError, StillRunning, run_guarded
 from reproaudit.repositories.run_file import SEED, RunFile, filled, load_run_file
 
-PHASE = "command"
-"""The one phase of a command: a command that was cut off starts again."""
+PHASE = "command"  # The one phase of a command: a command that was cut off starts again
 
 
 def experiments_of(path: Path) -> Mapping[str, Experiment]:
@@ -134,10 +133,7 @@ class _Command:
     def _read(
         self, logs: Sequence[Path], values: Mapping[str, SettingValue], scratch: Path
     ) -> tuple[Measurements, int]:
-        """Return the declared measurements, and the last step of the curves that they are from.
-
-        Numbers that are not finite are left as they are. Curves without steps have the last step 0.
-        """
+        """Return the declared measurements, and the last step of their curves, 0 without steps."""
         axes = frozenset(axis.name for each in self.declared.values() for axis in each.axes)
         tags_named = [quantity.tags for quantity in self.stated.mapping.values()]
         asked = Asked(

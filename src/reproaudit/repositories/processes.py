@@ -29,12 +29,9 @@ import psutil
 
 from reproaudit.errors import AuditError
 
-MOST_KEPT = 2**20
-"""Bytes of each of stdout and stderr that are kept: the first half, and the last."""
-MOST_OUTPUT = 2**32
-"""Bytes that a command may print; they lie in temporary files until it ends."""
-GRACE_SECONDS = 2.0
-"""The seconds in which a process that gets SIGTERM may end by itself."""
+MOST_KEPT = 2**20  # Bytes of each of stdout and stderr that are kept: the first half, and the last
+MOST_OUTPUT = 2**32  # Bytes that a command may print; they lie in temporary files until it ends
+GRACE_SECONDS = 2.0  # The seconds in which a process that gets SIGTERM may end by itself
 _TELL_SECONDS = 0.2
 _LOOK_SECONDS = 0.05
 _PR_SET_PDEATHSIG = 1
@@ -42,8 +39,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _WELL = "ended well"
 _STOPPED = "was ended from outside"
 
-StillRunning = Callable[[], None]
-"""Called while something runs; what it raises ends it."""
+StillRunning = Callable[[], None]  # Called while something runs; what it raises ends it
 
 
 class CommandError(AuditError):

@@ -40,34 +40,30 @@ def has_pins(text: str) -> bool:
 def unpinned(name: str, text: str, builds: bool) -> Iterator[str]:
     """Yield a line of words for each line that leaves open what it installs: place, what to do."""
     for line_number, line in _lines(text):
-        place = f"{name}:{line_number}: found '{line[:60]}'"
-        conda = _OF_CONDA.fullmatch(line)
-        path = _OF_A_PATH.match(line)
         if line.startswith("--no-binary") and not builds:  # uv heeds it before --only-binary
-            yield f"{place}; expected wheels alone.{NO_WHEEL}"
+            expected = f"; expected wheels alone.{NO_WHEEL}"
         elif _NO_PACKAGE.fullmatch(line) or _PINNED.fullmatch(line):
             continue
-        elif path is not None:
-            yield (
-                f"{place}; expected 'name==version', not a file of the machine where conda packed "
-                "it. Write the list with 'pip list --format=freeze'."
+        elif _OF_A_PATH.match(line):
+            expected = (
+                "; expected 'name==version', not a file of the machine where conda packed it. "
             )
-        elif conda is not None:
-            yield f"{place}, conda's form; expected '{conda[1]}=={conda[2]}'."
+            expected += "Write the list with 'pip list --format=freeze'."
+        elif (conda := _OF_CONDA.fullmatch(line)) is not None:
+            expected = f", conda's form; expected '{conda[1]}=={conda[2]}'."
         else:
-            yield (
-                f"{place}; expected 'name==version'. The file has to pin all that is installed, as "
-                "pip freeze writes it."
+            expected = (
+                "; expected 'name==version'. The file has to pin all that is installed, as pip "
             )
+            expected += "freeze writes it."
+        yield f"{name}:{line_number}: found '{line[:60]}'{expected}"
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with single blanks, by number."""
     for line_number, line in enumerate(text.splitlines(), start=1):
-        yield (
-            line_number,
-            " ".join(re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\").split()),
-        )
+        stated = re.sub(r"(^|\s)#.*", "", line).strip().removesuffix("\\")
+        yield line_number, " ".join(stated.split())
 
 
 def cache_of(section: str, text: str) -> Path:

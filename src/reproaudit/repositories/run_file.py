@@ -25,10 +25,8 @@ from reproaudit.errors import SpecError
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, check_expression
 from reproaudit.repositories.requirements import text_at_hand, unpinned
 
-_MOST_LINES = 6
-"""Lines of a file of requirements that one fault names."""
-SEED = "seed"
-"""The placeholder that stands for the seed."""
+_MOST_LINES = 6  # Lines of a file of requirements that one fault names
+SEED = "seed"  # The placeholder that stands for the seed
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}|[{}]")
 
@@ -45,9 +43,7 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def filled(
-    text: str,
-    values: Mapping[str, SettingValue],
-    spelled: Mapping[str, Mapping[str, str | None]],
+    text: str, values: Mapping[str, SettingValue], spelled: Mapping[str, Mapping[str, str | None]]
 ) -> str | None:
     """Return the text with its placeholders filled in; None if it is one that stands for nothing.
 
@@ -64,9 +60,6 @@ def _as_text(value: SettingValue) -> str:
     if isinstance(value, tuple | list):
         return ",".join(map(_as_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-# --- models ---------------------------------------------------------------------------------------
 
 
 def _with_placeholders(text: str) -> str:
@@ -110,9 +103,7 @@ _Commit = Annotated[
 _IMAGE = r"[a-z0-9][A-Za-z0-9._:/-]*@sha256:[0-9a-f]{64}"
 _Image = Annotated[str, _matching(_IMAGE, "an image by its digest, NAME@sha256:…")]
 _Version = Annotated[
-    str,
-    _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'),
-    BeforeValidator(_quoted),
+    str, _matching(r"3\.\d{1,2}", 'a version of Python, such as "3.11"'), BeforeValidator(_quoted)
 ]
 _Variable = Annotated[str, _matching("[A-Z][A-Z0-9_]*", "a name in capitals")]
 
@@ -195,9 +186,6 @@ class RunFile(StrictModel):
     """Experiment of the audit -> how it is run."""
 
 
-# --- reading --------------------------------------------------------------------------------------
-
-
 def load_run_file(path: Path) -> tuple[RunFile, Audit]:
     """Return a run file and the audit beside it, or raise a SpecError that lists all its faults."""
     run_file, audit, faults = _read(path)
@@ -212,10 +200,9 @@ def check_run_file(path: Path) -> list[Fault]:
 
 
 def run_file_digest(path: Path) -> str:
-    """Return the digest of everything a run file computes, as 32 hexadecimal digits.
+    """Return the digest of all that a run file computes with, as 32 hexadecimal digits.
 
-    It covers the pinned source, the environment, the commands, the mappings, the audit's
-    declarations and our code that reads logs. Addresses, time-outs and comments change no number.
+    Addresses, time-outs and comments change no number.
     """
     run_file, audit = load_run_file(path)
     whole = run_file.model_dump(
@@ -283,8 +270,7 @@ def _faults_of_requirements(run_file: RunFile, beside: Path) -> Iterator[Violati
         message = f"found {name} of a source that is not on this machine; it is checked when 'run' "
         message += "has fetched it, before anything is installed"
         yield Violation("RA235", ("environment", "requirements"), message)
-    faults = list(unpinned(name, text or "", environment.builds))
-    if faults:
+    if faults := list(unpinned(name, text or "", environment.builds)):
         more = f" And {len(faults) - _MOST_LINES} more lines" if len(faults) > _MOST_LINES else ""
         message = " ".join(faults[:_MOST_LINES]).rstrip(".") + more
         yield Violation("RA089", ("environment", "requirements"), message)

@@ -37,11 +37,7 @@ Plain = Annotated[
     float | Fraction, OneComplaint("a number, or a fraction of two integers such as 20/26")
 ]
 
-SIDES = ("at_most", "at_least", "below", "above")
-"""The sides of a bound."""
-
-
-# --- quantities -----------------------------------------------------------------------------------
+SIDES = ("at_most", "at_least", "below", "above")  # The sides of a bound
 
 
 class Quantity(StrictModel):
@@ -70,9 +66,6 @@ AnyQuantity = Annotated[
     Annotated[Text, Tag("text")] | Annotated[Quantity, Tag("mapping")],
     told_by(str, "text", "mapping"),
 ]
-
-
-# --- numbers and bounds ---------------------------------------------------------------------------
 
 
 class Sourced(StrictModel):
@@ -167,9 +160,6 @@ Exponent = Annotated[
 """A number, a fraction, or a bound."""
 
 
-# --- kinds, and the parts of their checks ---------------------------------------------------------
-
-
 class Role(StrEnum):
     """What a field of a check holds, as far as the short form has another form for it."""
 
@@ -232,44 +222,29 @@ _FORMS: dict[Role, Any] = {
     Role.PLAIN: Plain,
 }
 
+
+def _optional(form: Any, description: str, **more: Any) -> tuple[Any, Any]:
+    """A field that may be left out, as `create_model` takes it."""
+    return form | None, Field(default=None, description=description, **more)
+
+
 _COMPARED: dict[str, Any] = {
-    "value": (
-        AnyQuantity | None,
-        Field(default=None, description="The claim's own quantity, in place of both."),
-    ),
-    "arm": (
-        Name | None,
-        Field(default=None, description="The arm in which `value` is claimed to be worse."),
-    ),
-    "higher": (
-        bool | None,
-        Field(default=None, description="Whether a higher `value` is better; needed with `arm`."),
-    ),
+    "value": _optional(AnyQuantity, "The claim's own quantity, in place of both."),
+    "arm": _optional(Name, "The arm in which `value` is claimed to be worse."),
+    "higher": _optional(bool, "Whether a higher `value` is better; needed with `arm`."),
 }
 
 _SOURCE: dict[str, Any] = {
-    "origin": (
-        Provenance | None,
-        Field(
-            default=None,
-            alias="from",
-            description="Where its numbers come from that say nothing of it themselves: paper, "
-            "derived (algebra), null (what a control reaches), ceiling (what a constructed "
-            "solution reaches), or ours.",
-        ),
+    "origin": _optional(
+        Provenance,
+        "Where its numbers come from that say nothing of it themselves: paper, derived (algebra), "
+        "null (what a control reaches), ceiling (what a constructed solution reaches), or ours.",
+        alias="from",
     ),
-    "why": (
-        Text | None,
-        Field(default=None, description="Of what is ours, and only there: the reason for it."),
-    ),
+    "why": _optional(Text, "Of what is ours, and only there: the reason for it."),
 }
 
-_NAMED: dict[str, Any] = {
-    "bound": (
-        Name | None,
-        Field(default=None, description="The bound, by its name under the audit's `bounds`."),
-    )
-}
+_NAMED = {"bound": _optional(Name, "The bound, by its name under the audit's `bounds`.")}
 
 Places = Annotated[
     Annotated[Coordinate, Tag("coordinate")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import Violation
@@ -15,8 +15,7 @@ from reproaudit.audit.short.settings import Settings
 ELSEWHERE = "runs"
 """The experiment that stands for runs from elsewhere, where an audit has none of its own."""
 
-MOST_SHORT_WORDS = 12
-"""Words of a claim's clause, at most."""
+MOST_SHORT_WORDS = 12  # Words of a claim's clause, at most
 
 CLAIM = {
     "says": "says",
@@ -50,8 +49,8 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         "locator": node.get("at") or node.holding("a question of ours" if ours else "not stated"),
         "experiment": experiment,
         "ours": node.holding(True) if ours else None,
-        "reported": _renamed_all(node.get("reported"), REPORTED),
-        "nulls": _controls(node, above, own, names),
+        "reported": _each(node.get("reported"), lambda one: renamed(one, REPORTED)),
+        "nulls": _each(_stated(node, above, "must_fail"), lambda one: _arm(one, own, names)),
         "constructed": _built(node, above, own, names),
         "ablations": _ablations(node, own, names),
         "readings": _readings(node, experiment, names),
@@ -67,9 +66,8 @@ def claim_of(name: str, node: Node, names: Names, *, ours: bool, only: bool) -> 
         fields[long] = listed
     if only and not ours and node.get("main") is None:
         fields["main"] = node.holding(True)
-    whose = node.get("whose")
-    if whose is not None and whose.data == "derived" and node.get("wording") is None:
-        fields["wording"] = whose
+    if node.at("whose").data == "derived" and node.get("wording") is None:
+        fields["wording"] = node.at("whose")
     kept = {field: below for field, below in fields.items() if below is not None}
     read = [arm for long in (*CHECKS.values(), "elsewhere") for arm in _arms_in(fields[long])]
     for arm in read:
@@ -114,21 +112,22 @@ def _short(node: Node, names: Names) -> Node | None:
     return says.holding(" ".join(words[:MOST_SHORT_WORDS]))
 
 
-def _controls(node: Node, above: Node | None, own: Settings, names: Names) -> Node | None:
-    """Return the controls of a claim: its own, or those of its experiment."""
-    controls = node.field("must_fail")
-    if controls is None and above is not None:
-        controls = above.get("must_fail")
-    if controls is None or not isinstance(controls.data, list):
-        return controls
-    return controls.holding([_arm(one, own, names) for one in controls.data])
+def _each(node: Node | None, make: Callable[[Node], Node]) -> Node | None:
+    """Return a list with each entry made anew; anything else as it is."""
+    if node is None or not isinstance(node.data, list):
+        return node
+    return node.holding(list(map(make, node.data)))
+
+
+def _stated(node: Node, above: Node | None, key: str) -> Node | None:
+    """Return what a claim states, or for want of that its experiment."""
+    stated = node.field(key)
+    return above.get(key) if stated is None and above is not None else stated
 
 
 def _built(node: Node, above: Node | None, own: Settings, names: Names) -> Node | None:
-    """Return the positive control of a claim: its own, or that of its experiment."""
-    built = node.field("must_pass")
-    if built is None and above is not None:
-        built = above.get("must_pass")
+    """Return the positive control of a claim."""
+    built = _stated(node, above, "must_pass")
     if built is not None and isinstance(built.data, list):
         built = built.data[0] if built.data else None
     return _arm(built, own, names) if built is not None else None
@@ -175,25 +174,19 @@ def _know(node: Node, own: Mapping[str, Node], names: Names) -> None:
 
 def _used_of(node: Node, above: Node | None) -> set[str]:
     """Return the arms that a claim and its experiment name beside the checks."""
-    used: set[str] = set()
-    for level in (node, above):
-        for key in ("must_fail", "must_pass"):
-            if level is not None and (controls := level.get(key)) is not None:
-                used.update(str(one.data) for one in controls.several())
-    for arms in node.mapping_under("without_part").values():
-        used.update(str(arm.data) for arm in arms.several())
-    return used
+    levels = [level for level in (node, above) if level is not None]
+    named = [level.at(key) for level in levels for key in ("must_fail", "must_pass")]
+    named += node.mapping_under("without_part").values()
+    return {str(arm.data) for arms in named for arm in arms.several()}
 
 
 def _arms_in(node: Node | None) -> Iterator[Node]:
     """Yield the arms in whose runs checks read a quantity."""
-    if node is None:
-        return
-    for name, below in node.items():
+    for name, below in node.items() if node is not None else ():
         if name == "arm":
             yield below
         yield from _arms_in(below)
-    for below in node.listed():
+    for below in node.listed() if node is not None else ():
         yield from _arms_in(below)
 
 
@@ -201,7 +194,7 @@ def _readings(node: Node, experiment: Node | None, names: Names) -> Node | None:
     """Return the settings whose readings are judged: those named, or all of the experiment."""
     if (listed := node.field("readings")) is not None:
         return listed
-    known = names.settings.get(str(experiment.data), {}) if experiment is not None else {}
+    known = names.settings.get(str(experiment.data if experiment is not None else ""), {})
     own = node.mapping_under("settings")
     read = [
         name
@@ -214,9 +207,9 @@ def _readings(node: Node, experiment: Node | None, names: Names) -> Node | None:
 
 def _together(node: Node | None) -> Node | None:
     """Return the settings that change at once, in a list for each such reading."""
-    if node is None or not (listed := node.listed()):
+    if node is None or not node.listed():
         return None
-    return node if any(one.listed() for one in listed) else node.holding([node])
+    return node if any(one.listed() for one in node.listed()) else node.holding([node])
 
 
 def _grade(node: Node | None) -> Node | None:
@@ -238,13 +231,6 @@ def _misses(node: Node | None) -> Node | None:
     return node.holding(data)
 
 
-def _renamed_all(node: Node | None, fields: Mapping[str, str]) -> Node | None:
-    return None if node is None else node.holding([renamed(one, fields) for one in node.listed()])
-
-
-# --- arms -----------------------------------------------------------------------------------------
-
-
 def arm_of(name: str, node: Node, names: Names) -> Node:
     """Return an arm."""
     if not isinstance(node.data, dict):
@@ -260,7 +246,7 @@ def arm_of(name: str, node: Node, names: Names) -> Node:
         data["experiment"] = node.holding(ELSEWHERE)
         own = node.mapping_under("settings")
         data["settings"] = node.holding({ARM_NAME: node.holding(name), **own})
-    if (bounds := node.get("holds_at_start")) is not None:
+    if bounds := node.get("holds_at_start"):
         data["holds_at_start"] = bounds.holding([_start(one, names) for one in bounds.listed()])
     return node.holding(data)
 

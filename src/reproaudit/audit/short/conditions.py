@@ -19,11 +19,8 @@ from reproaudit.declarations import StrictModel
 
 _QUANTITY = {"where": "at"}
 
-OF_ARM = " of "
-"""The word between a quantity and the arm in whose run it is read."""
-
-MOST_PLACES = 100
-"""Places at which one check may be made."""
+OF_ARM = " of "  # The word between a quantity and the arm in whose run it is read
+MOST_PLACES = 100  # Places at which one check may be made
 
 
 def checks_of(node: Node, names: Names) -> list[Node]:
@@ -135,17 +132,17 @@ def _with_numbers(
     data |= {key: below for key, below in source.items() if key in roles}
     origin = model.model_fields.get("origin")
     of_number = "exponent" in data and not _is_mapping(data["exponent"])
-    needed = origin is not None and (origin.is_required() or of_number)
-    if needed and "from" not in data and not _misnamed(name, names):
-        message = "found no 'from': where the number comes from; expected one"
-        remedy = "Add 'from': paper, derived, null, ceiling, or ours with 'why'."
-        names.faults.append(Violation("RA241", node.loc, message, remedy))
+    if origin is not None and (origin.is_required() or of_number):
+        _miss_source(node, data, "no 'from': where the number comes from", names)
     return node.holding(data)
 
 
-def _misnamed(name: Node | None, names: Names) -> bool:
-    """Tell whether the name of a bound is none."""
-    return name is not None and name.text not in names.bounds
+def _miss_source(node: Node, data: Mapping[str, Node], found: str, names: Names) -> None:
+    """Report what has no source, unless the bound is misnamed that would have one."""
+    name = node.get("bound")
+    if "from" not in data and (name is None or name.text in names.bounds):
+        message = f"found {found}; expected one"
+        names.faults.append(Violation("RA241", node.loc, message))
 
 
 def _margin(
@@ -247,10 +244,7 @@ def bound_of(node: Node, names: Names, shared: Mapping[str, Node]) -> Node:
         data[side] = number(below) or below
     if "from" not in data:
         data |= shared
-    if "from" not in data and not _misnamed(name, names):
-        message = "found a bound without 'from': where it comes from; expected one"
-        remedy = "Add 'from': paper, derived, null, ceiling, or ours with 'why'."
-        names.faults.append(Violation("RA241", node.loc, message, remedy))
+    _miss_source(node, data, "a bound without 'from': where it comes from", names)
     return node.holding(data)
 
 

@@ -9,21 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from reproaudit.audit.model import (
-    Publication,
-    RunCounts,
-    SettingName,
-    Value,
-    VariableName,
-    Who,
-)
-from reproaudit.audit.short.checks import (
-    AnyCheck,
-    AnyQuantity,
-    Bound,
-    Plain,
-    Text,
-)
+from reproaudit.audit.model import Publication, RunCounts, SettingName, Value, VariableName, Who
+from reproaudit.audit.short.checks import AnyCheck, AnyQuantity, Bound, Plain, Text
 from reproaudit.declarations import Coordinate, Name, StrictModel, told_by
 
 Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -166,8 +153,7 @@ class Agreeing(StrictModel):
     """The place where it states them."""
 
 
-BySource = dict[Origin, Texts]
-"""Places by the source that states the same values there."""
+BySource = dict[Origin, Texts]  # Places by the source that states the same values there
 
 AnyAgreeing = Annotated[
     Annotated[BySource, Tag("mapping")] | Annotated[tuple[Agreeing, ...], Tag("list")],

@@ -45,14 +45,7 @@ PARTS: Mapping[str, tuple[type[StrictModel], tuple[str | int, ...]]] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One part of an audit, or one kind of check.
-
-    Attributes:
-        name: by which it is asked for.
-        about: what it is.
-        fields: each with whether it is needed and what it means.
-        example: a piece of an audit.
-    """
+    """One part of an audit, or one kind of check; fields say if they are needed, and a meaning."""
 
     name: str
     about: str
@@ -78,12 +71,12 @@ def lines_of(one: Entry) -> Iterator[str]:
     """Yield an entry as the terminal shows it, a line or two for each field."""
     yield f"{one.name}: {one.about}"
     check = one.name in KINDS
-    shared = (*OF_EVERY_CHECK, *OF_A_BOUND) if check else ()
+    shared = (*OF_EVERY_CHECK, *OF_A_BOUND, "kind") if check else ("kind",)
     for field, needed, meaning in one.fields:
-        if field in shared or field == "kind":
-            continue
-        text = f"  {field}{' (needed)' if needed else ''}: {_first_sentence(meaning)}"
-        yield from textwrap.wrap(text, 100, subsequent_indent="    ")
+        if field not in shared:
+            sentence = meaning.partition(". ")[0].removesuffix(".")
+            text = f"  {field}{' (needed)' if needed else ''}: {sentence}."
+            yield from textwrap.wrap(text, 100, subsequent_indent="    ")
     if "at_most" in [field for field, _, _ in one.fields] and check:
         yield "  its bound: at_most, at_least, below or above, with a number; or bound: NAME"
     if check:
@@ -111,10 +104,6 @@ def page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].removesuffix(".") + "."
-
-
 @cache
 def _source() -> tuple[str, yaml.Node]:
     text = EXAMPLE.read_text(encoding="utf-8")
@@ -126,8 +115,11 @@ def _example(name: str) -> str:
     """Return the piece of the example that shows a part, or the first check of a kind."""
     text, tree = _source()
     if name in KINDS:
-        node = next(node for node in _mappings(tree) if _value(node, "kind") == name)
-        return _piece(text, node)
+        nodes = (
+            (node, [(key.value, below.value) for key, below in node.value])
+            for node in _mappings(tree)
+        )
+        return _piece(text, next(node for node, fields in nodes if ("kind", name) in fields))
     return _piece(text, *_found(tree, PARTS[name][1]))
 
 
@@ -162,8 +154,3 @@ def _mappings(node: yaml.Node) -> Iterator[yaml.MappingNode]:
     elif isinstance(node, yaml.SequenceNode):
         for below in node.value:
             yield from _mappings(below)
-
-
-def _value(node: yaml.MappingNode, name: str) -> str | None:
-    found = (below.value for key, below in node.value if key.value == name)
-    return next((value for value in found if isinstance(value, str)), None)

@@ -12,12 +12,17 @@ from typing import Any
 
 from reproaudit.audit.document import Document
 from reproaudit.audit.faults import REMEDIES, Loc, Violation, quoted
+from reproaudit.audit.short import fields
 from reproaudit.audit.short.forms import Arm, Claim, Experiment, Group, ShortAudit
 from reproaudit.errors import closest
 
+_RENAMED = (
+    *(fields.PASSAGE, fields.ANSWER, fields.MEASUREMENT, fields.STAGE, fields.REPORTED),
+    *(fields.GRADE, fields.MISSES, fields.NOT_AUDITED, fields.FINDING, fields.CHECKS),
+)
 NEW_NAMES: dict[str, tuple[str, ...]] = {
+    **{long: (short,) for table in _RENAMED for short, long in table.items() if short != long},
     "ablations": ("without_part",),
-    "about": ("says",),
     "also_at": ("also_stated",),
     "alternatives": ("could_be",),
     "as_of": ("card_read",),
@@ -27,31 +32,20 @@ NEW_NAMES: dict[str, tuple[str, ...]] = {
     "elsewhere": ("misses",),
     "evidence": ("says",),
     "excused": ("cannot_matter",),
-    "headline": ("holds_if",),
-    "justification": ("says",),
+    "is": ("absolute",),
     "kind": ("every_step", "once"),
     "lacks": ("without_part",),
-    "locator": ("at",),
-    "meaning": ("says",),
-    "measure": ("cost",),
     "not_read": ("read",),
-    "notes": ("also_report",),
     "nulls": ("must_fail",),
     "only_reading": ("no_other",),
-    "primary": ("decisive",),
     "readings": ("also_stated",),
-    "reason": ("why",),
     "relative": ("within",),
     "result": ("card",),
     "share": ("share_of_runs", "relative"),
     "source": ("from",),
-    "sources": ("from",),
-    "statement": ("says",),
-    "support": ("also_said",),
+    "symbol": ("noun",),
     "value": ("values",),
     "with": ("values",),
-    "is": ("absolute",),
-    "symbol": ("noun",),
 }
 """The names of schema 2, and of common guesses, with what the short form calls these things."""
 
@@ -65,32 +59,23 @@ HOMES: dict[str, type] = {
 """Where a field belongs that stands elsewhere."""
 
 NOUNS = {
+    **{name: f"an {name.lower()}" for name in ("Arm", "Axis", "Experiment")},
+    **{name: f"a {name.lower()}" for name in ("Bound", "Claim", "Finding", "Grade", "Margin")},
+    **{name: f"a {name.lower()}" for name in ("Measurement", "Passage", "Quantity", "Stage")},
+    "Variable": "a variable",
     "AlsoStated": "an entry of 'also_stated'",
-    "Arm": "an arm",
-    "Axis": "an axis",
-    "Bound": "a bound",
-    "Claim": "a claim",
     "CouldBe": "an entry of 'could_be'",
-    "Experiment": "an experiment",
-    "Finding": "a finding",
-    "Grade": "a grade",
     "Group": "a group of settings",
-    "Margin": "a margin",
-    "Measurement": "a measurement",
     "Misses": "'misses'",
     "NamedBound": "a bound",
     "NotAudited": "a claim that is not audited",
     "Number": "a number with its source",
     "Paper": "the paper",
-    "Passage": "a passage",
-    "Quantity": "a quantity",
     "Question": "a question of ours",
     "Read": "what was read",
     "ShortAudit": "an audit",
-    "Stage": "a stage",
     "Tier": "a tier's block",
     "TierOfStated": "a tier's block",
-    "Variable": "a variable",
 }
 """What a message calls a model."""
 
@@ -179,20 +164,11 @@ def _fields(form: Any) -> set[str]:
     return {field.alias or name for name, field in form.model_fields.items()}
 
 
-# --- words of schema 2 ----------------------------------------------------------------------------
-
+_SAID = ("nulls", "constructed", "alternatives", "only_reading", "locator", "at", "source")
 _WORDS = {
-    "'nulls'": "'must_fail'",
-    "'constructed'": "'must_pass'",
+    **{f"'{old}'": f"'{NEW_NAMES[old][0]}'" for old in (*_SAID, "primary", "also_at")},
     "a headline": "a claim",
     "the headline": "'holds_if'",
-    "'alternatives'": "'could_be'",
-    "'only_reading'": "'no_other'",
-    "'locator'": "'at'",
-    "'at'": "'where'",
-    "'source'": "'from'",
-    "'primary'": "'decisive'",
-    "'also_at'": "'also_stated'",
     "'schema_version: 2'": "'schema_version: 3'",
     "leave out 'relative', and state": "write 'absolute', and state",
 }

@@ -24,8 +24,7 @@ SOURCES = {
 SMOKE_REASON = "Only shows that it runs."
 """The reason of a value at the smoke tier that has none of its own."""
 
-Settings = dict[str, Node]
-"""The settings of one level by name."""
+Settings = dict[str, Node]  # The settings of one level by name
 
 
 def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
@@ -39,8 +38,8 @@ def settings_of(groups: Node | None, faults: list[Violation]) -> Settings:
                 message = f"found '{name}' in a second group; expected it in one"
                 beside = settings[name].loc
                 faults.append(Violation("RA240", value.loc, message, "", name, beside=beside))
-                continue
-            settings[name] = _setting(group, name, value, entries, len(own) == 1)
+            else:
+                settings[name] = _setting(group, name, value, entries, len(own) == 1)
         faults += _misplaced(group, own)
     return settings
 
@@ -56,18 +55,15 @@ def _named(values: Collection[str], own: Collection[str]) -> str:
 
 def _also_stated(entry: Node) -> list[Node]:
     """Return what else states a group's values, or others, each with its source and place."""
-    node = entry.get("also_stated")
-    if node is None or node.listed():
-        return node.listed() if node is not None else []
-    return [
+    node = entry.at("also_stated")
+    return node.listed() or [
         place.holding({"from": place.holding(origin), "at": place})
         for origin, places in node.items()
         for place in places.several()
     ]
 
 
-MOST_AGREEING = 20
-"""Sources that state the same values, at most: further ones are left out."""
+MOST_AGREEING = 20  # Sources that state the same values, at most: further ones are left out
 
 
 def _entries(group: Node, own: Collection[str]) -> _Entries:
@@ -83,19 +79,18 @@ def _entries(group: Node, own: Collection[str]) -> _Entries:
 
 def _setting(group: Node, name: str, value: Node, entries: _Entries, only: bool) -> Node:
     """Return one setting of a group; `only` says whether it is the group's only one."""
-    origin = group.get("from")
-    source = SOURCES.get(str(origin.data), origin.data) if origin is not None else None
-    ours = source == "derived" and origin is not None and origin.data == "ours"
-    varied = group.get("could_be") is not None or group.get("no_other") is not None
-    place = group.get("at")
-    why = group.get("why")
-    if ours and varied:
-        source = "assumption"
-    elif ours and place is None:
-        place, why = why, None
+    origin = group.at("from")
+    place = group.at("at")
+    why = group.at("why")
+    source = _source(origin)
+    ours = origin.data == "ours"
+    if ours and (group.at("could_be") or group.at("no_other")):
+        source = origin.holding("assumption")
+    elif ours and not place:
+        place, why = why, place
     data: dict[str, Node | None] = {
         "value": value,
-        "source": origin.holding(source) if origin is not None else None,
+        "source": source,
         "who": group.get("who"),
         "locator": _locator(place, _own(group.get("notes"), name, only)),
         "words": _own(group.get("words"), name, only),
@@ -103,13 +98,18 @@ def _setting(group: Node, name: str, value: Node, entries: _Entries, only: bool)
         "why": why,
         "only_reading": group.get("no_other"),
         "ask": _own(group.get("ask"), name, only),
-        "ours": origin.holding(True) if ours and origin is not None else None,
+        "ours": origin.holding(True) if ours else None,
         **_others(group, name, entries, only),
         **_stated(group, name, entries),
     }
-    if data.get("alternatives") is not None and not only:
+    if data.get("alternatives") and not only:
         data["only_reading"] = None
-    return value.holding({field: node for field, node in data.items() if node is not None})
+    return _known(value, data)
+
+
+def _source(origin: Node) -> Node:
+    """Return the source by the name that schema 2 has for it."""
+    return origin.holding(SOURCES.get(str(origin.data), origin.data))
 
 
 def _own(node: Node | None, name: str, only: bool) -> Node | None:
@@ -120,96 +120,72 @@ def _own(node: Node | None, name: str, only: bool) -> Node | None:
 
 
 def _phrases(node: Node | None, name: str) -> Node | None:
-    first = next((below for _, below in node.items()), None) if node is not None else None
-    nested = first is not None and isinstance(first.data, dict)
-    return node.get(name) if node is not None and nested else node
+    if node is None or not any(isinstance(below.data, dict) for _, below in [*node.items()][:1]):
+        return node
+    return node.get(name)
 
 
-def _locator(place: Node | None, note: Node | None) -> Node | None:
+def _locator(place: Node, note: Node | None) -> Node:
     """Return the place where a source states a value, with what else is to be said of it."""
-    if place is None or note is None or place.text is None or note.text is None:
+    if note is None or place.text is None or note.text is None:
         return place
     return place.holding(f"{place.text}, {note.text}")
 
 
 def _others(group: Node, name: str, entries: _Entries, only: bool) -> dict[str, Node | None]:
     """Return the values that could as well be chosen for a setting."""
-    listed = group.get("could_be")
+    listed = group.at("could_be")
     alone = entries.get(("could_be", ""), []) if only else []
-    named = entries.get(("could_be", name), [])
     others = [entry for entry in alone if not isinstance(entry.data, dict)]
     unlikely: dict[str, Node] = {}
-    for entry in named:
+    for entry in entries.get(("could_be", name), []):
         value = entry.mapping_under("values")[name]
         others.append(value)
-        if (why := entry.get("unlikely")) is not None:
+        if why := entry.get("unlikely"):
             unlikely[value_text(value.plain({}))] = why
-    if listed is None or not others:
+    if not others:
         return {}
-    in_order = sorted(others, key=lambda node: node.loc)
     return {
-        "alternatives": listed.holding(in_order),
-        "unlikely": listed.holding(unlikely) if unlikely else None,
+        "alternatives": listed.holding(sorted(others, key=lambda node: node.loc)),
+        "unlikely": listed.holding(unlikely or None),
     }
 
 
 def _stated(group: Node, name: str, entries: _Entries) -> dict[str, Node | None]:
     """Return what other sources state of a setting: the same value, or a reading."""
-    listed = group.get("also_stated")
-    if listed is None:
-        return {}
-    agreeing = entries.get(("also_stated", ""), [])[:MOST_AGREEING]
-    also = [_known(entry, _statement(entry)) for entry in agreeing]
+    listed = group.at("also_stated")
+    also = [_statement(entry) for entry in entries.get(("also_stated", ""), [])[:MOST_AGREEING]]
     readings = [_reading(entry, name) for entry in entries.get(("also_stated", name), [])]
-    return {
-        "also_at": listed.holding(also) if also else None,
-        "readings": listed.holding(readings) if readings else None,
-    }
+    return {"also_at": listed.holding(also or None), "readings": listed.holding(readings or None)}
 
 
 def _reading(entry: Node, name: str) -> Node:
     """Return what another source states of a setting, with what changes along."""
     values = entry.mapping_under("values")
-    quick = entry.get("quick")
-    origin = entry.get("from")
-    ours = origin is not None and origin.data == "ours"
+    origin = entry.at("from")
     together = {other: value for other, value in values.items() if other != name}
-    return _known(
-        entry,
-        {
-            **_statement(entry),
-            "value": values[name],
-            "with": entry.holding(together) if together else None,
-            "quick": quick.get("values") if quick is not None else None,
-            "words": entry.get("words"),
-            "excused": entry.get("cannot_matter"),
-            "also_at": _agreeing(entry),
-            "ours": origin.holding(True) if ours and origin is not None else None,
-        },
-    )
-
-
-def _statement(entry: Node) -> dict[str, Node | None]:
-    """Return which source states something, and where."""
-    origin = entry.get("from")
-    source = None if origin is None else SOURCES.get(str(origin.data), origin.data)
-    return {
-        "source": None if origin is None else origin.holding(source),
-        "who": entry.get("who"),
-        "locator": entry.get("at"),
+    also = entry.get("also_stated")
+    fields = {
+        "value": values[name],
+        "with": entry.holding(together or None),
+        "quick": entry.at("quick").get("values"),
+        "words": entry.get("words"),
+        "excused": entry.get("cannot_matter"),
+        "also_at": also and also.holding(list(map(_statement, _also_stated(entry)))),
+        "ours": origin.holding(True) if origin.data == "ours" else None,
     }
+    return _known(entry, {**_statement(entry).data, **fields})
 
 
-def _agreeing(entry: Node) -> Node | None:
-    """Return the further sources that state what an entry states."""
-    node = entry.get("also_stated")
-    if node is None:
-        return None
-    return node.holding([_known(one, _statement(one)) for one in _also_stated(entry)])
+def _statement(entry: Node) -> Node:
+    """Return which source states something, and where."""
+    source = _source(entry.at("from"))
+    fields = {"source": source, "who": entry.get("who"), "locator": entry.get("at")}
+    return _known(entry, fields)
 
 
 def _known(entry: Node, fields: Mapping[str, Node | None]) -> Node:
-    return entry.holding({field: node for field, node in fields.items() if node is not None})
+    return entry.holding({field: node for field, node in fields.items() if node})
 
 
 def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
@@ -219,9 +195,9 @@ def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
         values = entry.mapping_under("values")
         named += [(name, values[name].loc) for name in [_named(values, own)] if name]
     for field in ("notes", "words", "ask"):
-        node = group.get(field)
-        named += [(name, below.loc) for name, below in group.mapping_under(field).items()]
-        if node is not None and node.text is not None and len(own) > 1:
+        node = group.at(field)
+        named += [(name, below.loc) for name, below in node.items()]
+        if node.text is not None and len(own) > 1:
             message = f"found one text for {len(own)} settings; expected one for each"
             yield Violation("RA059", node.loc, message, f"Write {field}: {{SETTING: TEXT}}.")
     for entry in group.list_under("could_be"):
@@ -236,8 +212,7 @@ def _misplaced(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
 
 def _unvaried(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
     """Yield settings of a guess for which neither another value nor a reason is given."""
-    origin = group.get("from")
-    if origin is None or origin.data not in ("guess", "recalled"):
+    if group.at("from").data not in ("guess", "recalled"):
         return
     if group.get("why") is None:
         message = "found a guess without 'why'; expected what speaks for its values"
@@ -261,27 +236,18 @@ def _unvaried(group: Node, own: Mapping[str, Node]) -> Iterator[Violation]:
 
 
 def scaled(
-    level: Node,
-    own: Settings,
-    shared: Mapping[str, Node],
-    faults: list[Violation],
+    level: Node, own: Settings, shared: Mapping[str, Node], faults: list[Violation]
 ) -> Settings:
-    """Return the settings of a level with the values of its smaller tiers.
+    """Return the settings of an audit, or an experiment, with the values of its smaller tiers.
 
     A block of an experiment may name a setting that the experiment shares with others: it then has
-    that setting as its own, with the value of the block.
-
-    Args:
-        level: the audit, or an experiment, with its blocks.
-        own: the level's own settings by name.
-        shared: those that it has from above.
-        faults: what is wrong with the blocks joins these.
+    that setting as its own, with the value of the block. What is wrong joins the faults.
     """
     settings = dict(own)
     known = {**shared, **own}
     for tier in ("quick", "smoke"):
         seen: dict[str, Node] = {}
-        for block in blocks.several() if (blocks := level.get(tier)) is not None else ():
+        for block in blocks.several() if (blocks := level.get(tier)) else ():
             faults += _reasons_amiss(block, needed=tier == "quick")
             for name, value in block.mapping_under("values").items():
                 if name in seen:

@@ -1,4 +1,4 @@
-"""An audit of schema 2, laid_out in the short form.
+"""An audit of schema 2, laid out in the short form.
 
 What the short form derives is left out: the audit that is read from the text is equal to the one
 that was given, but that questions of ours come after the claims.
@@ -6,14 +6,14 @@ that was given, but that questions of ours come after the claims.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from reproaudit.audit.layout import laid_out
 from reproaudit.audit.model import (
+    ArmSpec,
     Audit,
     Claim,
     NamedArm,
@@ -28,12 +28,9 @@ from reproaudit.audit.short.conditions import OF_ARM
 from reproaudit.audit.short.fields import ANSWER, NOT_AUDITED, PASSAGE, READ, REPORTED, STAGE
 from reproaudit.audit.short.settings import SMOKE_REASON, SOURCES
 from reproaudit.cell import value_text
-from reproaudit.declarations import Axis, Declaration, MeasurementKind, Quantity, StrictModel
+from reproaudit.declarations import Declaration, MeasurementKind, Quantity, StrictModel
 
 Data = dict[str, Any]
-
-FEW_OF_ONE_PLACE = 3
-"""Settings of exactly one place that are a group of their own, at least."""
 
 _ORIGIN = {source: origin for origin, source in SOURCES.items() if origin != "ours"}
 
@@ -65,7 +62,6 @@ class _Upgrade:
         self.slug = f"{audit.paper.slug}."
         days = Counter(one.card.as_of for one in audit.variables if one.card is not None)
         self.card_read = days.most_common(1)[0][0] if days else None
-        self.axes = _named_axes(audit)
 
     def data(self) -> Data:
         """Return the audit's data in the short form."""
@@ -81,10 +77,9 @@ class _Upgrade:
             "files": audit.files,
             "card_read": self.card_read,
             "variables": {one.name.value: self._variable(one) for one in audit.variables},
-            "axes": {name: _stated(axis, "name") for name, axis in self.axes.items()},
             "settings": _groups(audit.settings) or None,
             **_tiers(audit.settings),
-            "measurements": self._measurements(audit.measurements),
+            "measurements": {n: _measurement(d) for n, d in audit.measurements.items()},
             "training_loss": audit.training_loss,
             "length": audit.length,
             "experiments": {name: self._experiment(name) for name in audit.experiments},
@@ -118,141 +113,48 @@ class _Upgrade:
             "checklist": [_named(one, ANSWER) for one in variable.authors] or None,
         }
 
-    # --- experiments ---
-
     def _experiment(self, name: str) -> Data:
         one = self.audit.experiments[name]
-        other = self._alike(name, "settings", 3)
-        inherited = self.audit.experiments[other].settings if other else {}
-        own = {n: s for n, s in one.settings.items() if inherited.get(n) != s}
-        source = self._measured_of(name)
-        above = self.audit.experiments[source] if source else None
-        measured = above.measurements if above is not None else {}
-        measures = None if above is not None and above.measures == one.measures else one.measures
         return {
             "title": one.title,
             "runs": _stated(one.runs) if one.runs is not None else None,
-            "must_fail": self._shared_controls(name),
-            "must_pass": self._shared_built(name),
-            "settings_of": other,
-            "measurements_of": source,
-            "measures": list(measures) if measures is not None else None,
+            "measures": list(one.measures) if one.measures is not None else None,
             "training_loss": one.training_loss,
             "length": one.length,
-            "settings": _groups(own) or None,
-            **_tiers(own),
-            "measurements": self._measurements(
-                {n: d for n, d in one.measurements.items() if measured.get(n) != d}
-            ),
+            "settings": _groups(one.settings) or None,
+            **_tiers(one.settings),
+            "measurements": {n: _measurement(d) for n, d in one.measurements.items()},
             "stages": {stage.name: _named(stage, STAGE, "name") for stage in one.stages},
         }
 
-    def _alike(self, name: str, field: str, fewest: int) -> str | None:
-        """Return the earlier experiment that has the most in common with one, and nothing more."""
-        own = getattr(self.audit.experiments[name], field)
-        best: tuple[int, str] | None = None
-        for other in self.audit.experiments:
-            if other == name:
-                break
-            theirs = getattr(self.audit.experiments[other], field)
-            common = sum(own.get(key) == value for key, value in theirs.items())
-            if theirs.keys() <= own.keys() and common >= fewest:
-                best = max(best or (0, ""), (common, other))
-        return best[1] if best else None
-
-    def _measured_of(self, name: str) -> str | None:
-        """Return the earlier experiment whose measurements one makes as well."""
-        one = self.audit.experiments[name]
-        source = self._alike(name, "measurements", 1)
-        if source is None and one.measures and not one.measurements:
-            source = self._measuring_alike(name)
-        if source is None:
-            return None
-        above = self.audit.experiments[source]
-        return None if one.measures is None and above.measures is not None else source
-
-    def _measuring_alike(self, name: str) -> str | None:
-        """Return the earlier experiment that makes the same of the audit's measurements alone."""
-        experiments = self.audit.experiments
-        for other in itertools.takewhile(lambda other: other != name, experiments):
-            above = experiments[other]
-            if above.measures == experiments[name].measures and not above.measurements:
-                return other
-        return None
-
-    def _measurements(self, declared: Mapping[str, Declaration]) -> Data:
-        return {name: self._measurement(one) for name, one in declared.items()}
-
-    def _measurement(self, declared: Declaration) -> Data:
-        axes = [
-            axis.name if self.axes.get(axis.name) == axis else _stated(axis)
-            for axis in declared.axes
-        ]
-        over_training = declared.kind is MeasurementKind.SERIES
-        return {
-            "every_step" if over_training else "once": axes,
-            "unit": declared.unit if declared.unit != "1" else None,
-            "range": list(map(_whole, declared.range)) if declared.range is not None else None,
-            "noun": declared.noun,
-            "step": declared.step,
-            "says": declared.meaning,
-        }
-
-    # --- claims ---
-
-    def _controls_on(self, experiment: str) -> list[tuple[str, ...]]:
-        return [_names(one.nulls) for one in self.audit.claims if one.experiment == experiment]
-
-    def _shared_controls(self, experiment: str) -> list[str] | None:
-        """Return the controls that most claims on an experiment have."""
-        return _most_have(self._controls_on(experiment), self._own_arms(experiment))
-
-    def _shared_built(self, experiment: str) -> str | None:
-        """Return the positive control that most claims on an experiment have."""
-        built = [
-            _names((one.constructed,)) if one.constructed is not None else ()
-            for one in self.audit.claims
-            if one.experiment == experiment
-        ]
-        shared = _most_have(built, self._own_arms(experiment))
-        return shared[0] if shared else None
-
-    def _own_arms(self, experiment: str) -> set[str]:
-        """Return the arms that claims on an experiment declare for themselves."""
-        on = (claim for claim in self.audit.claims if claim.experiment == experiment)
-        return {arm.name for claim in on for _, arm in claim.arms() if isinstance(arm, NamedArm)}
-
     def _claim(self, claim: Claim) -> Data:
-        shared = self._shared_controls(claim.experiment) or []
-        built = self._shared_built(claim.experiment)
-        controls = list(_names(claim.nulls))
-        own_built = _names((claim.constructed,))[0] if claim.constructed is not None else None
         own_arms = {arm.name: arm for _, arm in claim.arms() if isinstance(arm, NamedArm)}
-        experiments = self.audit.experiments
+        misses = claim.elsewhere
+        usual = "derived" if claim.whose == "derived" else "from_source"
         return {
             "says": claim.says,
             "short": None if claim.short == claim.says.removesuffix(".") else claim.short,
             "at": claim.locator,
             "main": claim.main or None,
             "whose": claim.whose if claim.whose != "paper" else None,
-            "wording": claim.wording if claim.wording != _usual_wording(claim) else None,
-            "experiment": claim.experiment if len(experiments) > 1 else None,
+            "wording": claim.wording if claim.wording != usual else None,
+            "experiment": claim.experiment if len(self.audit.experiments) > 1 else None,
             "settings": _plain(claim.settings) or None,
-            "must_fail": controls if controls != shared else None,
+            "must_fail": list(map(_name, claim.nulls)) or None,
             "no_control": claim.no_control,
-            "must_pass": (own_built or []) if own_built != built else None,
+            "must_pass": _name(claim.constructed) if claim.constructed is not None else None,
             "without_part": _parts(claim),
             "readings": self._readings(claim),
-            "together": _together(claim),
+            "together": _one_or_all([*map(list, claim.together)]) or None,
             "grade": _grade(claim),
             "share_of_runs": claim.share if claim.share != 0.5 else None,
             "exact": claim.exact or None,
             "unlike_lengths": claim.unlike_lengths,
-            "holds_if": _checks(claim.headline),
-            "also_said": _checks(claim.support),
-            "also_report": _checks(claim.notes),
+            "holds_if": list(map(_check, claim.headline)),
+            "also_said": list(map(_check, claim.support)) or None,
+            "also_report": list(map(_check, claim.notes)) or None,
             "reported": [_named(one, REPORTED) for one in claim.reported] or None,
-            "misses": _misses(claim),
+            "misses": {"says": misses.says, "cost": _quantity(misses.measure)} if misses else None,
             "arms": {name: _arm(arm) for name, arm in own_arms.items()},
         }
 
@@ -267,97 +169,54 @@ class _Upgrade:
         return None if list(claim.readings) == every else list(claim.readings)
 
 
-# --- the paper ------------------------------------------------------------------------------------
-
-
 def _paper(paper: Paper) -> Data:
     data = _stated(paper, "read", "not_read")
     read: Data = {}
     others: dict[str, list[str]] = {"others": [], "not_others": []}
-    for texts, place, truth in ((paper.read, 0, True), (paper.not_read, 1, False)):
+    for texts, place, listed in ((paper.read, 0, "others"), (paper.not_read, 1, "not_others")):
         for text in texts:
             key = next((key for key, words in READ.items() if words[place] == text), None)
             if key is not None and key not in read:
-                read[key] = truth
+                read[key] = place == 0
             else:
-                others["others" if truth else "not_others"].append(text)
+                others[listed].append(text)
     return {**data, "read": {**read, **{key: value for key, value in others.items() if value}}}
-
-
-# --- settings -------------------------------------------------------------------------------------
 
 
 def _groups(settings: Mapping[str, Setting]) -> list[Data]:
     """Return settings in groups: by source and place where nothing else is said of them."""
-    groups: list[Data] = []
     by_place: dict[tuple[Any, ...], list[str]] = {}
-    exact = Counter((one.side, one.locator) for one in settings.values())
     for name, one in settings.items():
         stated = not (one.readings or one.guessed or one.words or one.phrases or one.ask)
-        place = one.locator or ""
-        if exact[one.side, one.locator] < FEW_OF_ONE_PLACE:
-            place = place.partition(", ")[0]
-        same = (one.side, one.ours, place, one.also_at) if stated else (name,)
+        same = (one.side, one.ours, one.locator, one.also_at) if stated else (name,)
         by_place.setdefault(same, []).append(name)
-    for names in by_place.values():
-        groups += _of_one_place(names, settings)
-    return groups
+    return [_group(names, settings) for names in by_place.values()]
 
 
-def _of_one_place(names: Sequence[str], settings: Mapping[str, Setting]) -> list[Data]:
-    """Return the group of settings that have the beginning of their place in common."""
-    first = settings[names[0]]
-    places = {settings[name].locator for name in names}
-    if len(places) > 1 and first.ours:
-        return [group for name in names for group in _of_one_place([name], settings)]
-    place = first.locator
-    notes: Data = {}
-    if len(places) > 1:
-        place = str(place).partition(", ")[0]
-        for name in names:
-            if note := str(settings[name].locator).partition(", ")[2]:
-                notes[name] = note
-    return [_group(names, settings, place, notes)]
-
-
-def _group(
-    names: Sequence[str], settings: Mapping[str, Setting], place: str | None, notes: Data
-) -> Data:
+def _group(names: Sequence[str], settings: Mapping[str, Setting]) -> Data:
+    """Return the group of settings that have the same source and place."""
     one = settings[names[0]]
     ours = one.ours and one.source in (Source.DERIVED, Source.ASSUMPTION)
     by_why = ours and one.source is Source.DERIVED and one.why is None
     return {
         "from": "ours" if ours else _ORIGIN[one.source.value],
         "who": one.who,
-        "at": None if by_why else place,
+        "at": None if by_why else one.locator,
         "values": {name: _plain(settings[name].value) for name in names},
         "also_stated": _also_stated(names[0], one),
         "words": one.words,
         "phrases": one.phrases or None,
         "could_be": [_other(names, one, value) for value in one.alternatives] or None,
-        "why": place if by_why else one.why,
+        "why": one.locator if by_why else one.why,
         "no_other": one.only_reading,
-        "notes": notes or None,
         "ask": one.ask,
     }
 
 
-def _also_stated(name: str, setting: Setting) -> Data | list[Data]:
-    """Return which other sources state a setting: by source where all state its value."""
-    if not setting.readings:
-        return _agreeing(setting.also_at)
-    return [*map(_place, setting.also_at), *(_reading(name, one) for one in setting.readings)]
-
-
-def _agreeing(places: Sequence[Statement]) -> Data | list[Data]:
-    """Return where else a value is stated: by source, if that keeps the order and says all."""
-    by_source: dict[str, list[str]] = {}
-    for one in places:
-        by_source.setdefault(_ORIGIN[one.source.value], []).append(one.locator)
-    in_order = sorted(places, key=lambda one: list(by_source).index(_ORIGIN[one.source.value]))
-    if in_order != list(places) or any(one.who is not None for one in places):
-        return [*map(_place, places)]
-    return {source: _one_or_all(texts) for source, texts in by_source.items()}
+def _also_stated(name: str, setting: Setting) -> list[Data] | None:
+    """Return which other sources state a setting, with its value or another one."""
+    readings = (_reading(name, reading) for reading in setting.readings)
+    return [*map(_place, setting.also_at), *readings] or None
 
 
 def _place(one: Statement | Reading) -> Data:
@@ -371,17 +230,11 @@ def _reading(name: str, reading: Reading) -> Data:
         **_place(reading),
         **ours,
         "values": _plain({name: reading.value, **reading.together}),
-        "also_stated": _agreeing(reading.also_at),
+        "also_stated": list(map(_place, reading.also_at)) or None,
         "quick": {"values": _plain(reading.quick)} if reading.quick else None,
         "words": reading.words,
         "cannot_matter": reading.excused,
     }
-
-
-def _together(claim: Claim) -> list[Any] | None:
-    """Return the settings that change at once: the names of an only list, else a list of lists."""
-    lists = [list(names) for names in claim.together]
-    return lists[0] if len(lists) == 1 else lists or None
 
 
 def _other(names: Sequence[str], setting: Setting, value: Any) -> Any:
@@ -413,50 +266,27 @@ def _block(settings: Mapping[str, Setting], tier: str) -> Data:
     }
 
 
-# --- measurements and arms ------------------------------------------------------------------------
+def _measurement(declared: Declaration) -> Data:
+    over_training = declared.kind is MeasurementKind.SERIES
+    return {
+        "every_step" if over_training else "once": list(map(_stated, declared.axes)),
+        "unit": declared.unit if declared.unit != "1" else None,
+        "range": list(map(_whole, declared.range)) if declared.range is not None else None,
+        "noun": declared.noun,
+        "step": declared.step,
+        "says": declared.meaning,
+    }
 
 
-def _named_axes(audit: Audit) -> dict[str, Axis]:
-    """Return for each name of an axis the axis that most measurements have under it."""
-    levels: list[Mapping[str, Declaration]] = [
-        audit.measurements,
-        *(one.measurements for one in audit.experiments.values()),
-    ]
-    every = [axis for level in levels for one in level.values() for axis in one.axes]
-    counts: dict[str, list[Axis]] = {}
-    for axis in every:
-        counts.setdefault(axis.name, []).append(axis)
-    return {name: max(axes, key=axes.count) for name, axes in counts.items()}
-
-
-def _arm(arm: StrictModel) -> Data:
+def _arm(arm: ArmSpec) -> Data:
+    starts = [_ordered(_check_part(bound)) for bound in arm.holds_at_start]
     data = _stated(arm, "name", "why", "holds_at_start", "words")
-    why = getattr(arm, "why", "")
-    words = getattr(arm, "words", None)
-    starts = [_ordered(_check_part(one)) for one in getattr(arm, "holds_at_start", ())]
-    data["says"] = None if why == words else why
-    data["words"] = words
-    return {**data, "holds_at_start": starts or None}
+    says = None if arm.why == arm.words else arm.why
+    return {**data, "says": says, "words": arm.words, "holds_at_start": starts or None}
 
 
-def _names(arms: Iterable[NamedArm | str]) -> tuple[str, ...]:
-    return tuple(arm if isinstance(arm, str) else arm.name for arm in arms)
-
-
-def _most_have(lists: Sequence[tuple[str, ...]], own: set[str]) -> list[str] | None:
-    """Return the list that most of at least two have, unless as many have none."""
-    named = Counter(one for one in lists if one and not own.intersection(one))
-    if not named:
-        return None
-    names, count = named.most_common(1)[0]
-    return list(names) if count > 1 and count > lists.count(()) else None
-
-
-# --- claims and checks ----------------------------------------------------------------------------
-
-
-def _usual_wording(claim: Claim) -> str:
-    return "derived" if claim.whose == "derived" else "from_source"
+def _name(arm: NamedArm | str) -> str:
+    return arm if isinstance(arm, str) else arm.name
 
 
 def _grade(claim: Claim) -> Data | None:
@@ -471,14 +301,8 @@ def _grade(claim: Claim) -> Data | None:
 def _parts(claim: Claim) -> Data | None:
     parts: dict[str, list[str]] = {}
     for ablation in claim.ablations:
-        parts.setdefault(ablation.lacks, []).extend(_names((ablation.arm,)))
+        parts.setdefault(ablation.lacks, []).append(_name(ablation.arm))
     return {part: _one_or_all(arms) for part, arms in parts.items()} or None
-
-
-def _misses(claim: Claim) -> Data | None:
-    if claim.elsewhere is None:
-        return None
-    return {"says": claim.elsewhere.says, "cost": _quantity(claim.elsewhere.measure)}
 
 
 LAST = ("where", "at_most", "at_least", "below", "above", "from", "why", "stands_for")
@@ -495,7 +319,7 @@ def _check(check: StrictModel) -> Data:
     origin = getattr(check, "origin", None)
     if "from" not in data and origin is not None and not isinstance(data.get("exponent"), dict):
         data["from"] = origin.value
-    return _ordered(_compared(data, check))
+    return _ordered(data)
 
 
 def _ordered(data: Data) -> Data:
@@ -503,44 +327,6 @@ def _ordered(data: Data) -> Data:
     first = [key for key in ("kind",) if key in data]
     middle = [key for key in data if key not in (*LAST, *first)]
     return {key: data[key] for key in (*first, *middle, *(k for k in LAST if k in data))}
-
-
-def _compared(data: Data, check: StrictModel) -> Data:
-    """Return a comparison of one quantity in two arms by the quantity and the other arm."""
-    lower = getattr(check, "lower", None)
-    upper = getattr(check, "upper", None)
-    if not isinstance(lower, Quantity) or not isinstance(upper, Quantity):
-        return data
-    other, own = (lower, upper) if lower.arm is not None else (upper, lower)
-    if other.arm is None or other.model_copy(update={"arm": None}) != own:
-        return data
-    rest = {key: value for key, value in data.items() if key not in ("lower", "upper")}
-    return {**rest, "value": _quantity(own), "arm": other.arm, "higher": own is upper}
-
-
-def _checks(checks: Iterable[StrictModel]) -> list[Data] | None:
-    """Return checks; those that differ in a coordinate of one axis alone are one."""
-    listed: list[Data] = []
-    for data in map(_check, checks):
-        before = listed[-1] if listed else {}
-        axis = _listed_axis(before, data)
-        if axis is None:
-            listed.append(data)
-        else:
-            places = before["where"][axis]
-            places = places if isinstance(places, list) else [places]
-            before["where"] = {**before["where"], axis: [*places, data["where"][axis]]}
-    return listed or None
-
-
-def _listed_axis(before: Data, check: Data) -> str | None:
-    """Return the axis in whose coordinate alone a check differs from the one before it."""
-    there = before.get("where", {})
-    here = check.get("where", {})
-    differ = [axis for axis in here if there.get(axis) != here[axis]]
-    same = {**before, "where": None} == {**check, "where": None} and there.keys() == here.keys()
-    several = [axis for axis in there if isinstance(there[axis], list)]
-    return differ[0] if same and len(differ) == 1 and several in ([], differ) else None
 
 
 def _check_part(part: StrictModel) -> Data:
@@ -607,5 +393,5 @@ def _plain(value: Any) -> Any:
     return [_plain(below) for below in value] if isinstance(value, tuple) else value
 
 
-def _one_or_all(texts: Sequence[str]) -> str | list[str]:
-    return texts[0] if len(texts) == 1 else list(texts)
+def _one_or_all(entries: Sequence[Any]) -> Any:
+    return entries[0] if len(entries) == 1 else list(entries)
