@@ -1,7 +1,5 @@
 """The canonical form of what decides: free of Python's names, and complete."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random
@@ -60,7 +58,7 @@ def hashes(audit: Audit) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("slug", AUDITS)
-def test_the_rules_and_the_digests_of_our_bounds_stay(slug: str) -> None:
+def test_the_rules_and_the_digests_of_our_bounds_stay(slug):
     assert hashes(AUDITS[slug]) == GOLDEN[slug]
 
 
@@ -68,7 +66,7 @@ def test_the_rules_and_the_digests_of_our_bounds_stay(slug: str) -> None:
 
 
 @pytest.mark.parametrize("of", FORMS, ids=lambda form: form.__name__)
-def test_every_field_decides_or_is_said_to_inform(of: type[BaseModel]) -> None:
+def test_every_field_decides_or_is_said_to_inform(of):
     form = FORMS[of]
     decides = [part.attribute for part in form.parts.values()]
     assert sorted(decides) == sorted(set(of.model_fields) - set(form.informs))
@@ -88,7 +86,7 @@ def attributes(value: Any) -> Iterator[tuple[BaseModel, str, bool]]:
 
 
 @pytest.mark.parametrize("slug", AUDITS)
-def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> None:
+def test_what_decides_moves_the_rule_and_what_informs_does_not(slug):
     audit = copy.deepcopy(AUDITS[slug])
     for claim in audit.claims:
         name = claim.experiment
@@ -102,7 +100,7 @@ def test_what_decides_moves_the_rule_and_what_informs_does_not(slug: str) -> Non
             assert moved is decides, (claim.id, node, attribute)
 
 
-def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing() -> None:
+def test_a_named_length_of_training_moves_the_rule_and_none_moves_nothing():
     audit = AUDITS["toy"]
     name = next(iter(audit.experiments))
     named = audit.model_copy(update={"length": next(iter(audit.settings_of(name)))})
@@ -133,9 +131,7 @@ def stranger(value: Any, shuffled: random.Random) -> Any:
 
 @settings(max_examples=8)
 @given(claim=st.sampled_from(CLAIMS), shuffled=st.randoms(use_true_random=False))
-def test_other_classes_and_fields_in_python_move_nothing(
-    claim: Claim, shuffled: random.Random
-) -> None:
+def test_other_classes_and_fields_in_python_move_nothing(claim, shuffled):
     assert plain(stranger(claim, shuffled)) == plain(claim)
     headline = stranger(claim.headline, shuffled)
     assert digest([part for check in headline for part in check.ours()]) == bounds_of(claim)
@@ -155,7 +151,7 @@ def backwards(data: Any) -> Any:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_another_layout_and_order_of_the_file_moves_nothing(file: Path, tmp_path: Path) -> None:
+def test_another_layout_and_order_of_the_file_moves_nothing(file, tmp_path):
     data = backwards(yaml.safe_load(file.read_text(encoding="utf-8")))
     text = yaml.dump(data, sort_keys=False, default_flow_style=True)
     (tmp_path / file.name).write_text(text, encoding="utf-8")
@@ -177,7 +173,7 @@ class Later(Claim):
 LATER = Claim.canonical | form("decides@decides_later={}", "joined_later")
 
 
-def test_a_field_that_joins_moves_no_claim_without_it() -> None:
+def test_a_field_that_joins_moves_no_claim_without_it():
     for claim in CLAIMS:
         data = {name: getattr(claim, name) for name in Claim.model_fields}
         assert LATER.of(Later.model_construct(**data, joined_later=True)) == plain(claim)
@@ -189,7 +185,7 @@ def sourced(number: float) -> SourcedNumber:
     return SourcedNumber.model_validate_json(json.dumps({"is": number, "from": "paper"}))
 
 
-def test_a_number_with_a_source_of_its_own_enters_as_the_number() -> None:
+def test_a_number_with_a_source_of_its_own_enters_as_the_number():
     for check in (check for claim in CLAIMS for check in claim.headline):
         if check.kind == "equals":
             other = check.model_copy(update={"within": sourced(check.within)})

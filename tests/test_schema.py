@@ -1,10 +1,7 @@
 """The JSON Schema of an audit: complete, up to date, neither too wide nor too narrow."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -34,14 +31,14 @@ def faults(text: str) -> list[str]:
     return [e.message for e in validator.iter_errors(yaml.load(text, DatesAsText))]
 
 
-def test_is_a_schema() -> None:
+def test_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(schema_of_both())
 
 
 @pytest.mark.parametrize(
     "schema", [schema_of(Audit), schema_of(ShortAudit)], ids=["schema 2", "short form"]
 )
-def test_every_model_and_field_is_documented(schema: dict[str, Any]) -> None:
+def test_every_model_and_field_is_documented(schema):
     models = {"Audit": schema, **schema["$defs"]}
     fields = {
         f"{name}.{field}": spec
@@ -56,19 +53,19 @@ def test_every_model_and_field_is_documented(schema: dict[str, Any]) -> None:
     assert fields["Paper.title"]["type"] == "string"
 
 
-def test_committed_schema_is_up_to_date() -> None:
+def test_committed_schema_is_up_to_date():
     assert json.loads(schema_text()) == schema_of_both()
     assert COMMITTED.read_text(encoding="utf-8") == schema_text(), (
         "audits/schema.json is older than the models; write it anew with `reproaudit schema`"
     )
 
 
-def test_toy_is_valid() -> None:
+def test_toy_is_valid():
     assert faults(TEXT) == []
 
 
 @pytest.mark.parametrize("path", audits_in(COMMITTED.parent), ids=lambda p: p.stem)
-def test_shipped_audits_are_valid(path: Path) -> None:
+def test_shipped_audits_are_valid(path):
     assert faults(path.read_text(encoding="utf-8")) == []
 
 
@@ -87,6 +84,6 @@ def test_shipped_audits_are_valid(path: Path) -> None:
         ("- id: toy.direction", "- id: Direction"),
     ],
 )
-def test_bad_audits_are_not(old: str, new: str) -> None:
+def test_bad_audits_are_not(old, new):
     assert old in TEXT
     assert faults(TEXT.replace(old, new, 1))

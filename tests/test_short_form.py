@@ -1,12 +1,9 @@
 """The short form: what it expands to, what the upgrade writes, and every fault at its place."""
 
-from __future__ import annotations
-
 import json
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -55,13 +52,13 @@ def faults_of(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", sorted(SHORT.glob("*.yaml")), ids=lambda path: path.stem)
-def test_an_audit_in_the_short_form_has_no_fault(path: Path) -> None:
+def test_an_audit_in_the_short_form_has_no_fault(path):
     audit, faults = read_audit(path)
     assert faults == []
     assert audit == load_audit(path)
 
 
-def test_settings_of_a_group_have_its_source_and_place() -> None:
+def test_settings_of_a_group_have_its_source_and_place():
     tree = read(SAXE).experiments["tree"].settings
     assert tree["u0"].value == 1e-6
     assert tree["u0"].readings[0].value == 0.0025
@@ -71,7 +68,7 @@ def test_settings_of_a_group_have_its_source_and_place() -> None:
     assert tree["iterations"].only_reading is not None
 
 
-def test_a_block_of_a_tier_holds_where_the_setting_is_taken_from() -> None:
+def test_a_block_of_a_tier_holds_where_the_setting_is_taken_from():
     audit = read(SAXE)
     assert audit.values_of("depth", "quick")["u0"] == 0.01
     assert audit.values_of("tree", "quick")["u0"] == 1e-6
@@ -99,7 +96,7 @@ claims:
 """
 
 
-def test_an_experiments_own_setting_has_nothing_of_the_shared_block() -> None:
+def test_an_experiments_own_setting_has_nothing_of_the_shared_block():
     """The precedence: a value of the experiment, its block, the shared block, the shared value."""
     audit = read(LEVELS)
     assert audit.values_of("first", "quick") == {"steps": 10, "width": 4}
@@ -108,7 +105,7 @@ def test_an_experiments_own_setting_has_nothing_of_the_shared_block() -> None:
     assert audit.measurements_of("second").keys() == {"loss"}
 
 
-def test_a_claim_has_the_controls_of_its_experiment_unless_it_names_its_own() -> None:
+def test_a_claim_has_the_controls_of_its_experiment_unless_it_names_its_own():
     claims = {claim.id: claim for claim in read(SAXE).claims}
     assert claims["saxe2014.random-start"].nulls == ("one_matrix",)
     assert claims["saxe2014.closed-form"].nulls == ("one_matrix", "next_mode")
@@ -116,7 +113,7 @@ def test_a_claim_has_the_controls_of_its_experiment_unless_it_names_its_own() ->
     assert claims["saxe2014.inverse-strength"].ablations[0].lacks == "the small start"
 
 
-def test_readings_are_all_of_the_experiment_unless_a_claim_lists_them() -> None:
+def test_readings_are_all_of_the_experiment_unless_a_claim_lists_them():
     claims = {claim.id: claim for claim in read(SAXE).claims}
     assert claims["saxe2014.closed-form"].readings == ("u0",)
     assert claims["saxe2014.orthogonal"].readings == ()
@@ -124,7 +121,7 @@ def test_readings_are_all_of_the_experiment_unless_a_claim_lists_them() -> None:
     assert read(none).claims[0].readings == ()
 
 
-def test_a_number_has_its_own_source_or_that_of_its_check() -> None:
+def test_a_number_has_its_own_source_or_that_of_its_check():
     claims = {claim.id: claim for claim in read(SAXE).claims}
     equals = claims["saxe2014.random-start"].headline[0].model_dump(by_alias=True, mode="json")
     assert (equals["within"], equals["relative"], equals["from"]) == (0.2, True, "ours")
@@ -134,13 +131,13 @@ def test_a_number_has_its_own_source_or_that_of_its_check() -> None:
     assert scales["within"]["from"] == "ours"
 
 
-def test_a_fraction_is_a_number() -> None:
+def test_a_fraction_is_a_number():
     text = SAXE.replace("exponent: {is: -0.93, from: derived}", "exponent: -13/14, from: derived")
     (check,) = read(text).claims[2].notes
     assert check.model_dump()["exponent"] == -13 / 14
 
 
-def test_a_named_bound_is_the_bound() -> None:
+def test_a_named_bound_is_the_bound():
     bound = "bounds: {tenth: {at_most: 1/10, from: ours, why: A tenth.}}\n\naxes:"
     text = SAXE.replace("axes:", bound, 1)
     text = text.replace("at_most: {is: 0.1, from: derived}", "bound: tenth", 1)
@@ -164,7 +161,7 @@ def test_a_named_bound_is_the_bound() -> None:
         ("strength", {"measurement": "strength", "coordinates": [], "step": "last"}),
     ],
 )
-def test_a_text_names_the_arm_of_a_quantity(text: str, quantity: dict[str, Any]) -> None:
+def test_a_text_names_the_arm_of_a_quantity(text, quantity):
     old = "value: half_time, to: predicted_half_time"
     new = f"value: {text}, to: predicted"
     assert old in SAXE
@@ -174,14 +171,14 @@ def test_a_text_names_the_arm_of_a_quantity(text: str, quantity: dict[str, Any])
     assert check.model_dump(mode="json", exclude_unset=True)["value"] == quantity
 
 
-def test_an_unknown_arm_in_a_text_is_told_at_its_place() -> None:
+def test_an_unknown_arm_in_a_text_is_told_at_its_place():
     (fault,) = faults_of(SAXE.replace("to: predicted_half_time", "to: half_time of gausian", 1))
     assert "found 'gausian', which is no arm of this audit" in fault
     assert "Did you mean 'gaussian'?" in fault
     assert "claims.random-start.holds_if[0].to" in fault
 
 
-def test_a_list_of_coordinates_stands_for_a_check_at_each() -> None:
+def test_a_list_of_coordinates_stands_for_a_check_at_each():
     one = read(SAXE).claims[0].headline[0]
     text = SAXE.replace("where: {net: decoupled}", "where: {net: [decoupled, random]}", 1)
     made = read(text).claims[0].headline
@@ -195,7 +192,7 @@ def test_a_list_of_coordinates_stands_for_a_check_at_each() -> None:
     assert "found a check at 400 places; expected at most 100" in fault
 
 
-def test_a_block_of_a_tier_has_a_reason_for_each_value() -> None:
+def test_a_block_of_a_tier_has_a_reason_for_each_value():
     reasons = "why: {steps: Enough., width: Narrow.}}\nexperiments"
     text = LEVELS.replace("why: Enough.}\nexperiments", reasons)
     quick = [read(text).settings[name].quick for name in ("steps", "width")]
@@ -206,7 +203,7 @@ def test_a_block_of_a_tier_has_a_reason_for_each_value() -> None:
     assert "found 'depth', which is no setting of this block" in fault
 
 
-def test_sources_that_agree_stand_by_source() -> None:
+def test_sources_that_agree_stand_by_source():
     also = "rates: 20}, also_stated: {code: [train.py, run.sh], card: row 3}"
     setting = read(SAXE.replace("rates: 20}", also, 1)).experiments["depth"].settings["rates"]
     assert [(one.source.value, one.locator) for one in setting.also_at] == [
@@ -217,18 +214,18 @@ def test_sources_that_agree_stand_by_source() -> None:
     assert faults_of(SAXE.replace("rates: 20}", "rates: 20}, also_stated: {cod: x}", 1))
 
 
-def test_a_reading_is_of_the_first_value_that_its_group_has() -> None:
+def test_a_reading_is_of_the_first_value_that_its_group_has():
     text = SAXE.replace("values: {u0: 0.0025}}", "values: {features: 500, u0: 0.0025}}", 1)
     (reading,) = read(text).experiments["tree"].settings["u0"].readings
     assert (reading.value, reading.together) == (0.0025, {"features": 500})
 
 
-def test_the_words_of_what_follows_by_algebra_are_derived() -> None:
+def test_the_words_of_what_follows_by_algebra_are_derived():
     claim = read(SAXE.replace("    main: true\n", "    main: true\n    whose: derived\n")).claims[0]
     assert (claim.whose, claim.wording) == ("derived", "derived")
 
 
-def test_a_cards_missing_day_is_told_once() -> None:
+def test_a_cards_missing_day_is_told_once():
     head, _, rest = SAXE.partition("variables:\n")
     card = 'Pseudocode: {card: "No", says: None.}\n  Open Datasets: {card: "No", says: None.}'
     text = f"{head}variables:\n  {card}\n\naxes:{rest.partition('axes:')[2]}"
@@ -236,7 +233,7 @@ def test_a_cards_missing_day_is_told_once() -> None:
     assert "found a card's result without a day" in fault
 
 
-def test_what_is_ours_is_no_question_to_the_authors() -> None:
+def test_what_is_ours_is_no_question_to_the_authors():
     setting = read(SAXE).experiments["depth"].settings["components"]
     assert setting.ours
     assert setting.guessed
@@ -249,14 +246,14 @@ def test_what_is_ours_is_no_question_to_the_authors() -> None:
     assert read(text).experiments["tree"].settings["u0"].readings[0].ours
 
 
-def test_a_source_that_agrees_stands_beside_the_other() -> None:
+def test_a_source_that_agrees_stands_beside_the_other():
     also = "values: {u0: 0.001, rates: 20}, also_stated: [{from: code, at: train.py}]"
     setting = read(SAXE.replace("values: {u0: 0.001, rates: 20}", also))
     also_at = setting.experiments["depth"].settings["rates"].also_at
     assert [(one.source, one.locator) for one in also_at] == [(Source.AUTHORS_CODE, "train.py")]
 
 
-def test_each_side_of_the_literature_has_its_name() -> None:
+def test_each_side_of_the_literature_has_its_name():
     """Of a value, of another one and of what agrees with it; the upgrade keeps all three."""
     other = "{from: literature, who: Ma 2023, at: §2, values: {u0: 0.1}, also_stated: [AGREEING]}"
     agreeing = "{from: code, who: torchlib, at: adam.py}"
@@ -278,13 +275,13 @@ def test_each_side_of_the_literature_has_its_name() -> None:
     assert read(upgraded(audit)).experiments["depth"].settings["u0"] == setting
 
 
-def test_a_guess_is_nobodys() -> None:
+def test_a_guess_is_nobodys():
     guess = "{from: guess, why: The threshold"
     (fault,) = faults_of(SAXE.replace(guess, guess.replace("guess,", "guess, who: Li 2022,")))
     assert "found 'who' of a guess; expected it of what somebody states" in fault
 
 
-def test_questions_of_ours_stand_apart() -> None:
+def test_questions_of_ours_stand_apart():
     ours = "our_questions:\n  best-rate:\n    says: The best rate"
     text = SAXE.replace("  best-rate:\n    says: The best rate", ours)
     assert [claim.ours for claim in read(text).claims] == [False] * 4 + [True]
@@ -293,7 +290,7 @@ def test_questions_of_ours_stand_apart() -> None:
 # --- runs from elsewhere --------------------------------------------------------------------------
 
 
-def test_claims_alone_are_an_audit() -> None:
+def test_claims_alone_are_an_audit():
     """Measurements and arms are those that checks name."""
     audit = read(MAXRL, "maxrl2026")
     assert audit.method == "maxrl"
@@ -308,14 +305,14 @@ def test_claims_alone_are_an_audit() -> None:
     assert (check.lower.arm, check.upper.arm) == ("reinforce", None), "a higher value is better"
 
 
-def test_a_lower_value_is_better_where_the_check_says_so() -> None:
+def test_a_lower_value_is_better_where_the_check_says_so():
     audit = read(MAXRL.replace("higher: true, ", "higher: false, "), "maxrl2026")
     check = audit.claims[0].headline[0]
     assert isinstance(check, Beats)
     assert (check.lower.arm, check.upper.arm) == (None, "reinforce")
 
 
-def test_what_checks_read_over_training_is_a_series() -> None:
+def test_what_checks_read_over_training_is_a_series():
     check = '{kind: converges, loss: "loss[test]", flattens: {at_most: 0.05, from: paper}}'
     text = MAXRL.replace(
         "{kind: beats, value: pass_8, arm: reinforce, higher: true, from: paper}", check
@@ -326,7 +323,7 @@ def test_what_checks_read_over_training_is_a_series() -> None:
     assert [(axis.name, axis.values) for axis in declared.axes] == [("coordinate", ("test",))]
 
 
-def test_only_claim_is_the_main_one() -> None:
+def test_only_claim_is_the_main_one():
     head, _, tail = MAXRL.partition("  learns:\n")
     assert tail
     assert [
@@ -338,7 +335,7 @@ def test_only_claim_is_the_main_one() -> None:
 
 
 @pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
-def test_an_upgraded_audit_is_the_same_audit(path: Path) -> None:
+def test_an_upgraded_audit_is_the_same_audit(path):
     """Its rules and seeds, too; questions of ours come last."""
     audit = load_audit(path)
     text = upgraded(audit)
@@ -352,9 +349,7 @@ def test_an_upgraded_audit_is_the_same_audit(path: Path) -> None:
     assert read(upgraded(again), audit.paper.slug) == again
 
 
-def test_the_command_writes_beside_the_audit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_beside_the_audit(tmp_path, capsys):
     old = tmp_path / "toy.yaml"
     old.write_text((ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8"))
     before = old.read_bytes()
@@ -368,9 +363,7 @@ def test_the_command_writes_beside_the_audit(
     assert "found schema 3; expected an audit of schema 2" in capsys.readouterr().err
 
 
-def test_an_audit_with_errors_is_not_upgraded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_audit_with_errors_is_not_upgraded(tmp_path, capsys):
     old = tmp_path / "toy.yaml"
     text = (ROOT / "tests" / "audits" / "toy.yaml").read_text(encoding="utf-8")
     old.write_text(text.replace("headline:", "headlin:", 1))
@@ -384,25 +377,25 @@ def test_an_audit_with_errors_is_not_upgraded(
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_every_fault_has_its_place_and_remedy(name: str) -> None:
+def test_every_fault_has_its_place_and_remedy(name):
     old = BAD[name]["old"]
     assert old in SAXE
     assert faults_of(SAXE.replace(old, BAD[name]["new"], 1)) == BAD[name]["faults"]
 
 
-def test_a_key_that_stands_twice_is_told() -> None:
+def test_a_key_that_stands_twice_is_told():
     (fault,) = faults_of(SAXE.replace("    main: true\n", "    main: true\n    main: false\n"))
     assert "found 'main' again (first on line 102)" in fault
 
 
-def test_an_arm_of_another_claim_is_told_to_move() -> None:
+def test_an_arm_of_another_claim_is_told_to_move():
     text = SAXE.replace("[one_matrix, next_mode]", "[one_matrix, twice]")
     arms = "    arms: {twice: {settings: {layers: 1}}}\n    without_part:"
     (fault,) = faults_of(text.replace("    without_part:", arms))
     assert "It stands under the claim 'inverse-strength': move it under 'arms:'." in fault
 
 
-def test_all_faults_are_told_at_once_and_none_that_follows() -> None:
+def test_all_faults_are_told_at_once_and_none_that_follows():
     """What the models, the expansion and the rules find, each in another part of the file."""
     text = SAXE.replace("short: each mode", "shrot: each mode")
     text = text.replace("value: half_time, to: pred", "value: half_tim, to: pred")
@@ -413,7 +406,7 @@ def test_all_faults_are_told_at_once_and_none_that_follows() -> None:
     assert "Did you mean 'gaussian'?" in found[2]
 
 
-def test_messages_speak_of_the_short_forms_fields() -> None:
+def test_messages_speak_of_the_short_forms_fields():
     text = SAXE.replace("    must_fail: [one_matrix]\n    must_pass: equation_12\n", "")
     *_, fault = faults_of(text)
     assert "found a claim without a control" in fault
@@ -422,7 +415,7 @@ def test_messages_speak_of_the_short_forms_fields() -> None:
 
 
 @pytest.mark.parametrize("bound", ["{bound: a}", "a", "{bound: b}", "[a]", "{at_most: a}"])
-def test_a_bound_has_nothing_of_another(bound: str) -> None:
+def test_a_bound_has_nothing_of_another(bound):
     text = SAXE.replace("axes:", f"bounds: {{a: {bound}, b: {{bound: a}}}}\naxes:", 1)
     assert faults_of(text.replace("at_most: {is: 0.1, from: derived}", "bound: a", 1))
 
@@ -432,7 +425,7 @@ def test_a_bound_has_nothing_of_another(bound: str) -> None:
 PAGE = (ROOT / "docs" / "short-form.md").read_text(encoding="utf-8")
 
 
-def test_the_table_has_every_field_of_schema_2_that_has_another_name() -> None:
+def test_the_table_has_every_field_of_schema_2_that_has_another_name():
     """Those of checks have a table of their own, since a kind has the same fields in both forms."""
     schema = schema_of(Audit)
     of_checks = {*NAMES_OF_KINDS, "Bound", "Onset", "Quantile", "Quantity", "SourcedNumber", "Wait"}
@@ -456,21 +449,21 @@ def test_the_table_has_every_field_of_schema_2_that_has_another_name() -> None:
 
 
 @pytest.mark.parametrize("block", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
-def test_check_accepts_the_audits_on_the_page(block: str) -> None:
+def test_check_accepts_the_audits_on_the_page(block):
     slug = yaml.safe_load(block)["paper"]["slug"]
     audit, faults = read_audit(f"{slug}.yaml", block)
     assert [str(fault) for fault in faults] == []
     assert audit is not None
 
 
-def test_renamed_fields_have_names_that_the_short_form_has() -> None:
+def test_renamed_fields_have_names_that_the_short_form_has():
     schema = schema_of(ShortAudit)
     models = [schema, *schema["$defs"].values()]
     known = {field for model in models for field in model.get("properties", ())}
     assert {name for names in NEW_NAMES.values() for name in names} <= known
 
 
-def test_nothing_else_knows_the_short_form() -> None:
+def test_nothing_else_knows_the_short_form():
     """Who reads an audit, its schema, and the command that writes one."""
     source = ROOT / "src" / "reproaudit"
     using = {
@@ -484,7 +477,7 @@ def test_nothing_else_knows_the_short_form() -> None:
 # --- what a part is made of -----------------------------------------------------------------------
 
 
-def test_check_accepts_the_example_of_every_part_and_kind() -> None:
+def test_check_accepts_the_example_of_every_part_and_kind():
     audit, faults = read_audit("example.yaml", EXAMPLE.read_text(encoding="utf-8"))
     assert [str(fault) for fault in faults] == []
     assert audit is not None
@@ -494,7 +487,7 @@ def test_check_accepts_the_example_of_every_part_and_kind() -> None:
 
 
 @pytest.mark.parametrize("name", [*PARTS, *KINDS])
-def test_a_part_has_its_fields_and_an_example(name: str) -> None:
+def test_a_part_has_its_fields_and_an_example(name):
     one = entry(name)
     assert all(meaning for field, _, meaning in one.fields if field != "kind")
     assert yaml.safe_load(one.example)
@@ -503,13 +496,13 @@ def test_a_part_has_its_fields_and_an_example(name: str) -> None:
         assert len(list(lines_of(one))) <= 20
 
 
-def test_the_page_of_all_fields_is_up_to_date() -> None:
+def test_the_page_of_all_fields_is_up_to_date():
     assert (ROOT / "docs" / "short-fields.md").read_text(encoding="utf-8") == page(), (
         "docs/short-fields.md is older than the models; write it anew with `make schema`"
     )
 
 
-def test_the_command_prints_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_part(capsys):
     assert run_command(["schema", "reaches"]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith("reaches: ")
@@ -550,7 +543,7 @@ CRAFTED = {
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_crafted_files_are_read_or_refused_soon(name: str) -> None:
+def test_crafted_files_are_read_or_refused_soon(name):
     old, new, broken = CRAFTED[name]
     assert old in SAXE
     began = time.process_time()

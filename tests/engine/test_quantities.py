@@ -1,7 +1,5 @@
 """What a quantity reads of a run: places left out, axes reduced, parts and passages of a course."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -22,16 +20,7 @@ from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import broken_rules
 from reproaudit.audit.seeds import digest
 from reproaudit.cell import Cell
-from reproaudit.checks import (
-    Censored,
-    Limit,
-    Names,
-    Provenance,
-    Run,
-    Side,
-    Void,
-    plain,
-)
+from reproaudit.checks import Censored, Limit, Names, Provenance, Run, Side, Void, plain
 from reproaudit.declarations import (
     Axis,
     Coordinate,
@@ -84,21 +73,21 @@ def read(run: Run, **more: Any) -> list[float]:
     ("how", "expected"),
     [("mean", 4.0), ("median", 2.5), ("iqm", 2.5), ("largest", 10.0), ("least", 1.0)],
 )
-def test_an_axis_is_reduced_before_the_check_sees_it(how: str, expected: float) -> None:
+def test_an_axis_is_reduced_before_the_check_sees_it(how, expected):
     run = made({"seed": (0, 1, 2, 3)}, [10, 1, 3, 2])
     assert read(run, over={"seed": how}) == [expected]
 
 
 @pytest.mark.parametrize("how", ["mean", "median", "iqm", "largest", "least"])
 @pytest.mark.parametrize("place", range(4))
-def test_an_empty_head_is_not_averaged_away(how: str, place: int) -> None:
+def test_an_empty_head_is_not_averaged_away(how, place):
     values = np.array([10, 1, 3, 2.0])
     values[place] = math.nan
     assert math.isnan(read(made({"seed": (0, 1, 2, 3)}, values), over={"seed": how})[0])
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 11])
-def test_the_interquartile_mean_is_that_of_scipy(count: int) -> None:
+def test_the_interquartile_mean_is_that_of_scipy(count):
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(count).normal(size=(2, count))
     found = made({"task": (1, 2), "seed": tuple(range(count))}, values).numbers(
@@ -107,14 +96,14 @@ def test_the_interquartile_mean_is_that_of_scipy(count: int) -> None:
     assert found == pytest.approx(stats.trim_mean(values, 0.25, axis=1))
 
 
-def test_the_rest_of_the_axes_stay_free_in_their_order() -> None:
+def test_the_rest_of_the_axes_stay_free_in_their_order():
     values = np.arange(12.0).reshape(2, 3, 2)
     found = read(made(GRID, values), over={"method": "largest"})
     assert found == values.max(axis=1).ravel().tolist()
 
 
 @pytest.mark.parametrize("order", [("task", "seed"), ("seed", "task")])
-def test_axes_of_one_word_are_reduced_together(order: tuple[str, str]) -> None:
+def test_axes_of_one_word_are_reduced_together(order):
     """The median of all is not the median of medians."""
     values = np.random.default_rng(0).normal(size=(2, 3, 2))
     found = read(made(GRID, values), over=dict.fromkeys(order, "median"))
@@ -122,16 +111,14 @@ def test_axes_of_one_word_are_reduced_together(order: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("order", [("task", "seed"), ("seed", "task")])
-def test_of_several_words_that_of_the_first_declared_axis_goes_first(
-    order: tuple[str, str],
-) -> None:
+def test_of_several_words_that_of_the_first_declared_axis_goes_first(order):
     values = np.random.default_rng(1).normal(size=(2, 3, 2))
     words = {"task": "mean", "seed": "largest"}
     found = read(made(GRID, values), over={name: words[name] for name in order})
     assert found == pytest.approx(values.mean(axis=0).max(axis=1))
 
 
-def test_what_is_left_out_is_left_out_before_all_else() -> None:
+def test_what_is_left_out_is_left_out_before_all_else():
     """The best of the others."""
     run = made(METHODS, [0.1, 0.3, 0.2])
     others: dict[str, Any] = {"without": {"method": ["ours"]}}
@@ -140,13 +127,13 @@ def test_what_is_left_out_is_left_out_before_all_else() -> None:
     assert run.coordinates(quantity(**others), "method") == ("adam", "sgd")
 
 
-def test_a_reduced_axis_is_not_read_at_the_coordinate_of_its_check() -> None:
+def test_a_reduced_axis_is_not_read_at_the_coordinate_of_its_check():
     run = made(METHODS, [0.1, 0.3, 0.2], at={"method": "ours"})
     assert read(run) == [0.1]
     assert read(run, over={"method": "largest"}) == [0.3]
 
 
-def test_a_coordinate_without_a_name_is_none_of_a_reduced_axis() -> None:
+def test_a_coordinate_without_a_name_is_none_of_a_reduced_axis():
     run = made({"layer": (1, 2), "head": (1, 2)}, [[1, 2], [3, 4]])
     assert read(run, over={"layer": "largest"}, coordinates=[1]) == [3]
 
@@ -159,7 +146,7 @@ def test_a_coordinate_without_a_name_is_none_of_a_reduced_axis() -> None:
         ({"without": {"method": ["ours"]}, "coordinates": ["ours"]}, "no coordinate 'ours'"),
     ],
 )
-def test_a_place_that_is_not_there_is_missing(more: dict[str, Any], says: str) -> None:
+def test_a_place_that_is_not_there_is_missing(more, says):
     with pytest.raises(MeasurementMissingError, match=says):
         read(made(METHODS, [1, 2, 3]), **more)
 
@@ -173,17 +160,17 @@ STEPS = tuple(range(0, 200, 10))
     ("step", "expected"),
     [("first", 1.0), ("last", 19.5), (30, 16.0), ("largest", 20.0), ("least", 1.0), ("late", 19.0)],
 )
-def test_a_part_of_a_course_is_read(step: str | int, expected: float) -> None:
+def test_a_part_of_a_course_is_read(step, expected):
     course = np.array([1.0, 4.0, 9.0, 16.0, 20.0, *[2.0] * 13, 18.5, 19.5])
     assert read(made({}, course, STEPS), step=step) == [expected]
 
 
-def test_a_step_that_was_not_observed_is_missing() -> None:
+def test_a_step_that_was_not_observed_is_missing():
     with pytest.raises(MeasurementMissingError, match="no observation of 'score' at step 35"):
         read(made({}, np.zeros(20), STEPS), step=35)
 
 
-def test_a_course_is_reduced_at_each_observation_first() -> None:
+def test_a_course_is_reduced_at_each_observation_first():
     """The largest of the mean course, not the mean of the largest values."""
     values = np.array([[0.0, 4.0], [4.0, 0.0], [1.0, 1.0]])
     run = made({"task": (1, 2)}, values, (0, 1, 2))
@@ -218,12 +205,12 @@ def passing(**more: Any) -> dict[str, Any]:
         (NEVER, math.nan),
     ],
 )
-def test_a_course_passes_a_level(course: tuple[float, ...], expected: float) -> None:
+def test_a_course_passes_a_level(course, expected):
     run = made({}, course, FIVE)
     assert run.numbers(quantity(passes=AT_HALF)) == pytest.approx([expected], nan_ok=True)
 
 
-def test_a_course_that_never_passes_is_censored_at_the_last_step() -> None:
+def test_a_course_that_never_passes_is_censored_at_the_last_step():
     alone = (0.0, 0.0, 0.0, 0.0, 1.0)
     run = made({"task": (1, 2, 3)}, np.array([NEVER, LATE, alone]).T, FIVE)
     values, known = run.limits(quantity(passes=AT_HALF))
@@ -254,15 +241,13 @@ COMPARED = {"lower": passing(), "upper": passing(arm="theirs"), **PAPER}
         (NEVER, EARLY, {"difference": True}, (-15, Censored.AT_MOST, False)),
     ],
 )
-def test_of_a_censored_number_its_limit_decides_or_nobody(
-    mine: tuple[float, ...], theirs: tuple[float, ...], more: dict[str, Any], expected: Any
-) -> None:
+def test_of_a_censored_number_its_limit_decides_or_nobody(mine, theirs, more, expected):
     (condition,) = check("beats", **COMPARED, **more).conditions(rivals(mine, theirs))
     assert condition.value == pytest.approx(expected[0])
     assert (condition.censored, condition.met) == expected[1:]
 
 
-def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one() -> None:
+def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one():
     """Mine takes at least 30 steps; theirs passes at step 250."""
     (condition,) = check("beats", **COMPARED).conditions(rivals(NEVER, LATE, step=100))
     assert condition.value == 250 / 30
@@ -285,7 +270,7 @@ def test_a_short_run_that_never_passes_decides_nothing_against_a_longer_one() ->
         ("equals", {"to": passing(arm="theirs"), "within": 2}, False),
     ],
 )
-def test_other_kinds_know_a_censored_number(kind: str, more: dict[str, Any], met: Any) -> None:
+def test_other_kinds_know_a_censored_number(kind, more, met):
     timed = check(kind, value=passing(), **more, **PAPER)
     assert [found.met for found in timed.conditions(rivals(NEVER, EARLY))] == [met]
 
@@ -297,7 +282,7 @@ def test_other_kinds_know_a_censored_number(kind: str, more: dict[str, Any], met
         ("concentrates", {"share": passing(), "at_least": 0}),
     ],
 )
-def test_a_kind_that_cannot_use_a_censored_number_is_void(kind: str, more: dict[str, Any]) -> None:
+def test_a_kind_that_cannot_use_a_censored_number_is_void(kind, more):
     (condition,) = check(kind, **more, **PAPER).conditions(rivals(NEVER, EARLY))
     assert (condition.value, condition.met) == (None, None)
 
@@ -312,9 +297,7 @@ def test_a_kind_that_cannot_use_a_censored_number_is_void(kind: str, more: dict[
         ((EARLY, NEVER), {"at_least": 10}, (15, None, True)),
     ],
 )
-def test_a_coordinate_that_misses_for_certain_decides(
-    times: tuple[tuple[float, ...], ...], bound: dict[str, float], expected: Any
-) -> None:
+def test_a_coordinate_that_misses_for_certain_decides(times, bound, expected):
     run = made({"task": (1, 2)}, np.array(times).T, FIVE)
     (condition,) = check("reaches", value=passing(), **bound, **PAPER).conditions(run)
     assert (condition.value, condition.censored, condition.met) == expected
@@ -354,7 +337,7 @@ def judged(audit: Audit, *levels: float, of: Callable[[Cell], Record] | None = N
     return found
 
 
-def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
+def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why():
     found = judged(claim_of({**FASTER, "at_most": 100, **PAPER}), 0.02, 0.02, 0.02, 0.8, 0.8)
     (estimate,) = found.base.estimates
     assert estimate.censored == (None, None, None, Censored.AT_LEAST, Censored.AT_LEAST)
@@ -364,7 +347,7 @@ def test_a_run_that_a_limit_does_not_decide_is_void_and_says_why() -> None:
     assert not found.base.equal
 
 
-def test_a_page_says_what_is_a_limit() -> None:
+def test_a_page_says_what_is_a_limit():
     audit = claim_of({**FASTER, "at_most": 100, **PAPER})
     card = card_of(audit, make_records(audit, "quick", ending_at(0.02, 0.8)), "quick")
     row = card.rows[0]
@@ -373,7 +356,7 @@ def test_a_page_says_what_is_a_limit() -> None:
     assert card.answers[0].certainty == ("the log ends before distance passed its level in 2 of 5",)
 
 
-def test_a_page_says_that_a_run_does_not_tell() -> None:
+def test_a_page_says_that_a_run_does_not_tell():
     audit = claim_of({"kind": "converges", "loss": "distance", "to_zero": True})
     few = Series(steps=(0, 20, 40), values=(1.0, 0.5, 0.2))
     measured = Measurements(scalars={"final": 0.2}, series={"distance": few})
@@ -383,17 +366,17 @@ def test_a_page_says_that_a_run_does_not_tell() -> None:
     assert card.answers[0].certainty == ("too few observations of distance in 5 of 5",)
 
 
-def test_a_run_that_is_too_late_for_certain_says_no() -> None:
+def test_a_run_that_is_too_late_for_certain_says_no():
     found = judged(claim_of({**FASTER, "at_most": 30, **PAPER}), 0.8)
     assert (found.outcome, found.base.yes) == (Outcome.NOT_SUPPORTED, 0)
 
 
-def test_a_relaxed_bound_that_a_limit_does_not_decide_is_not_missed() -> None:
+def test_a_relaxed_bound_that_a_limit_does_not_decide_is_not_missed():
     found = judged(claim_of({**FASTER, "at_most": 30, **OURS}), 0.8)
     assert found.base.answer is Answer.NEAR
 
 
-def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
+def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes():
     """A distance lies between 0 and 1, and 30 steps are relaxed to 60 all the same."""
     audit = claim_of({**FASTER, "at_most": 30, **OURS})
     experiments = audit_data()["experiments"]
@@ -409,7 +392,7 @@ def test_the_range_of_a_course_is_none_of_the_step_at_which_it_passes() -> None:
     assert [(level.at, level.is_bound) for level in figure.levels] == [(0.5, False)]
 
 
-def test_there_is_no_mean_of_limits() -> None:
+def test_there_is_no_mean_of_limits():
     mean = {**FASTER, "at_most": 100, "standard": "mean", **PAPER}
     (whole,) = judged(claim_of(mean), 0.02).base.estimates
     (part,) = judged(claim_of(mean), 0.02, 0.8).base.estimates
@@ -426,9 +409,7 @@ def test_there_is_no_mean_of_limits() -> None:
         ((8, 7, 6, 1, 1), "...--", (6, None), (8, None)),
     ],
 )
-def test_a_typical_number_may_be_a_limit(
-    values: tuple[float, ...], sides: str, typical: Any, worst: Any
-) -> None:
+def test_a_typical_number_may_be_a_limit(values, sides, typical, worst):
     meant = {".": None, "+": Censored.AT_LEAST, "-": Censored.AT_MOST}
     estimate = Estimate(
         check=0,
@@ -451,7 +432,7 @@ def test_a_typical_number_may_be_a_limit(
     [(None, (5, False)), (1.0, (5, False)), (0.81, (5, False)), (0.8, (4, False)), (0.6, (3, True)),
      (0.2, (1, True)), (0.001, (1, True))],
 )  # fmt: skip
-def test_the_last_coordinate_that_is_needed_gives_the_number(share: Any, expected: Any) -> None:
+def test_the_last_coordinate_that_is_needed_gives_the_number(share, expected):
     run = made({"head": (1, 2, 3, 4, 5)}, [4, 1, 5, 2, 3])
     reaches = check("reaches", value="score", at_most=3.5, in_share=share, **PAPER)
     (condition,) = reaches.conditions(run)
@@ -471,9 +452,7 @@ HEADS: Axes = {"head": (1, 2, 3)}
         ([0, 1, 9], None),
     ],
 )
-def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(
-    values: list[float], met: bool | None
-) -> None:
+def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(values, met):
     """A ratio to itself is 1, and 0/0 is no number."""
     run = made(HEADS, values, others={"ones": made(HEADS, np.minimum(values, 1))})
     ratio = {"value": "score", "relative_to": {"measurement": "score", "arm": "ones"}}
@@ -483,7 +462,7 @@ def test_a_coordinate_without_a_number_may_be_one_that_is_not_needed(
 
 @pytest.mark.parametrize(("share", "met"), [(None, False), (0.6, True)])
 @pytest.mark.parametrize("shift", [0, -2])  # with a factor, and without for want of positive values
-def test_one_quantity_beats_another_at_a_share(share: Any, met: bool, shift: float) -> None:
+def test_one_quantity_beats_another_at_a_share(share, met, shift):
     run = made({"model": ("a", "b"), "task": (1, 2, 3)}, np.add([[1, 1, 3], [2, 2, 2]], shift))
     pair = {"lower": "score[a]", "upper": "score[b]"}
     (condition,) = check("beats", **pair, in_share=share, **PAPER).conditions(run)
@@ -491,7 +470,7 @@ def test_one_quantity_beats_another_at_a_share(share: Any, met: bool, shift: flo
     assert (condition.value is None) == (shift < 0)
 
 
-def test_a_course_is_counted_once_by_its_farthest_observation() -> None:
+def test_a_course_is_counted_once_by_its_farthest_observation():
     """Each course is off the curve at one of ten steps."""
     values = np.zeros((10, 3))
     values[[2, 5, 8], [0, 1, 2]] = [1, 2, 3]
@@ -516,9 +495,7 @@ ENDS = {"ends": {"below": 1, **PAPER}}
                         **PAPER}, "reads single courses"),
     ],
 )  # fmt: skip
-def test_a_share_of_nothing_that_can_be_counted_is_refused(
-    kind: str, fields: dict[str, Any], why: str
-) -> None:
+def test_a_share_of_nothing_that_can_be_counted_is_refused(kind, fields, why):
     with pytest.raises(ValidationError, match=f"counts the coordinates of a number, and .*{why}"):
         check(kind, **fields, in_share=0.9)
 
@@ -526,7 +503,7 @@ def test_a_share_of_nothing_that_can_be_counted_is_refused(
 # --- as it is written ---------------------------------------------------------------------------
 
 
-def test_the_short_form_stays() -> None:
+def test_the_short_form_stays():
     assert quantity("score[a, 2]@first") == Quantity(
         measurement="score", coordinates=("a", 2), step="first"
     )
@@ -547,19 +524,19 @@ def test_the_short_form_stays() -> None:
         ({"passes": AT_HALF, "step": 10}, "'passes' reads the whole course and 'step' a part"),
     ],
 )
-def test_what_cannot_be_read_is_refused(more: Mapping[str, Any], says: str) -> None:
+def test_what_cannot_be_read_is_refused(more, says):
     with pytest.raises(ValidationError, match=says):
         quantity(**more)
 
 
-def test_what_the_manual_shows_can_be_written() -> None:
+def test_what_the_manual_shows_can_be_written():
     page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
     shown = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
     checks = [check(**fields) for fields in shown if "kind" in fields]
     assert [kind.name for kind in checks] == ["beats", "beats", "equals", "equals", "beats"]
 
 
-def test_a_new_field_enters_the_rule_and_its_default_does_not() -> None:
+def test_a_new_field_enters_the_rule_and_its_default_does_not():
     assert plain(quantity("score[a]")) == {"measurement": "score", "coordinates": ["a"]}
     told = [
         {"over": {"task": "mean"}},
@@ -585,7 +562,7 @@ def said_of(old: str, new: str) -> list[str]:
     return [fault.text.removesuffix(f" {fault.remedy}") for fault in faults]
 
 
-def test_the_best_of_the_others_can_be_written() -> None:
+def test_the_best_of_the_others_can_be_written():
     others = "{measurement: errors, over: {model: least}, without: {model: [ours]}}"
     assert said_of(BEATS, f'lower: "errors[ours]", upper: {others}, by: 1.1') == []
 
@@ -618,7 +595,7 @@ def test_the_best_of_the_others_can_be_written() -> None:
         ),
     ],
 )
-def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
+def test_what_the_measurement_lacks_is_told(upper, says):
     found = said_of(BEATS, f'lower: "errors[ours]", upper: {upper}, by: 1.1')
     assert found == [f"claims[2].headline[0].{says}"]
 
@@ -641,7 +618,7 @@ def test_what_the_measurement_lacks_is_told(upper: str, says: str) -> None:
         ({"step": "largest"}, "test score (at its largest)"),
     ],
 )  # fmt: skip
-def test_a_page_says_how_a_quantity_is_read(more: dict[str, Any], says: str) -> None:
+def test_a_page_says_how_a_quantity_is_read(more, says):
     names = Names(lambda _: "test score", lambda arm: arm, str, lambda _: "step")
     reaches = check("reaches", value={"measurement": "score", **more}, at_least=1, **PAPER)
     assert reaches.compared("score", names) == (says, "")
@@ -659,19 +636,13 @@ HERE = st.fixed_dictionaries(
     ("coordinates", "at", "expected"),
     [
         ([2], {"layer": 2}, {"layer": 2, "head": 2}),  # another axis is open
-        (
-            [1],
-            {"layer": 2, "head": 3},
-            {"layer": 1, "head": 3},
-        ),  # its own comes first
+        ([1], {"layer": 2, "head": 3}, {"layer": 1, "head": 3}),  # its own comes first
         ([3], {"head": 1}, {"head": 3}),
         ([], {"head": 1}, {"head": 1}),
         ([1, 1], {}, {"layer": 1, "head": 1}),
     ],
 )
-def test_a_quantity_is_read_at_its_own_coordinates_first(
-    coordinates: list[int], at: dict[str, int], expected: dict[str, int]
-) -> None:
+def test_a_quantity_is_read_at_its_own_coordinates_first(coordinates, at, expected):
     place = placement(quantity(coordinates=coordinates), LAYERS, at)
     assert (place.fixed, place.unplaced) == (expected, ())
 
@@ -679,9 +650,7 @@ def test_a_quantity_is_read_at_its_own_coordinates_first(
 @given(st.lists(st.integers(1, 4), max_size=3), HERE, HERE)
 @example([1], {}, {"layer": 1, "head": 1})
 @example([1, 1, 1], {}, {})
-def test_check_calls_sound_what_judge_can_read(
-    coordinates: list[int], at: dict[str, int], of_check: dict[str, int]
-) -> None:
+def test_check_calls_sound_what_judge_can_read(coordinates, at, of_check):
     axes = [{"name": name, "values": list(values)} for name, values in LAYERS.items()]
     measured = {"score": {"kind": "array", "axes": axes, "unit": "1", "meaning": "A grid."}}
     read_at = {"measurement": "score", "at": at, "coordinates": coordinates}
@@ -696,7 +665,7 @@ def test_check_calls_sound_what_judge_can_read(
     assert is_sound == is_read
 
 
-def test_a_level_of_a_grade_is_none_of_a_quantity_with_its_own_coordinate() -> None:
+def test_a_level_of_a_grade_is_none_of_a_quantity_with_its_own_coordinate():
     """Each size is held against size 4, which is read there at every level."""
     sizes = {"kind": "array", "axes": [{"name": "size", "values": [1, 2, 4]}]}
     measured = {"by_size": {**sizes, "unit": "1", "meaning": "By size."}}
