@@ -471,7 +471,7 @@ def test_nothing_else_knows_the_short_form():
         for path in source.rglob("*.py")
         if "audit.short" in path.read_text(encoding="utf-8") and "short" not in path.parts
     }
-    assert using == {"audit/loading.py", "audit/schema.py", "service/upgrade.py"}
+    assert using == {"audit/loading.py", "audit/schema.py", "service/check.py"}
 
 
 # --- what a part is made of -----------------------------------------------------------------------

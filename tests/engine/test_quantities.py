@@ -508,7 +508,7 @@ def test_the_short_form_stays():
         measurement="score", coordinates=("a", 2), step="first"
     )
     with pytest.raises(ValidationError, match="expected a measurement's name"):
-        quantity("score@late")
+        quantity("score@end")
 
 
 @pytest.mark.parametrize(

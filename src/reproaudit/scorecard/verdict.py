@@ -586,7 +586,7 @@ def _levels(judged: JudgedPaper) -> Iterator[str]:
         yield f"judged {listed(sorted(levels))}"
 
 
-MOST_NAMED = 2
+MOST_RECALLED = 2
 """The most claims worded from memory that are named; more are counted."""
 
 
@@ -604,7 +604,7 @@ def _made_by_us(judged: JudgedPaper, clauses: Mapping[str, str]) -> Iterator[str
     recalled = [text for text in judged.texts if text.claim.wording == "recalled"]
     names = [f"“{clauses.get(text.answer.id, text.claim.short)}”" for text in recalled]
     if recalled:
-        some = listed(names) if len(names) <= MOST_NAMED else counted(len(names), "claim")
+        some = listed(names) if len(names) <= MOST_RECALLED else counted(len(names), "claim")
         yield f"worded {some} from memory"
     if left := len(judged.audit.not_audited):
         yield f"left out {counted(left, 'claim')}"
