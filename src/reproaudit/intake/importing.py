@@ -37,7 +37,6 @@ from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
     RESUMED,
-    Roles,
     StrayError,
     compare_settings,
     crashed_seeds,
@@ -193,7 +192,9 @@ def _imported(
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
-        roles = _roles(request, placed, settings, crashed_seeds(request, unfinished, placed))
+        crashed = crashed_seeds(request, unfinished, placed)
+        roles = [_role(request, *each, settings, crashed) for each in placed.items()]
+        _refuse_unlogged(roles, request.mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
@@ -295,12 +296,16 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        named = dict.fromkeys(f"{_called(run.name)}: {_state(run)}" for run in unfinished)
-        yield f"Not finished, and left out: {some([*named])}."
+        states = ("; ".join(why.rpartition(" ")[2] for why in run.not_whole) for run in unfinished)
+        named = zip((_called(run.name) for run in unfinished), states, strict=True)
+        yield f"Not finished, and left out: {some([*dict.fromkeys(map(': '.join, named))])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         names = [stray.place for stray in strays if stray.why == why]
-        called = dict.fromkeys(map(_file_name if why == COPIED else _called, names))
-        yield f"{why}: {some([*called])}."
+        if why == COPIED:
+            called = [PurePath(name.partition(" (")[0]).name for name in names]
+        else:
+            called = [*map(_called, names)]
+        yield f"{why}: {some([*dict.fromkeys(called)])}."
 
 
 def _absent_arms(
@@ -466,27 +471,12 @@ class _Role:
     endings: list[str] = field(default_factory=list)
 
 
-def _roles(
-    request: Request,
-    placed: Roles,
-    stated: Mapping[str, Mapping[str, SettingValue]],
-    crashed: Mapping[Batch, Collection[int]],
-) -> list[_Role]:
-    """Make the measurements of every role; a LogError if nothing of what is wanted was logged."""
-    roles = [
-        _role(request, batch, runs, stated, crashed.get(batch, ()))
-        for batch, runs in placed.items()
-    ]
-    _refuse_unlogged(roles, request.mapping)
-    return roles
-
-
 def _role(
     request: Request,
     batch: Batch,
     runs: Mapping[int, PlacedRun],
     stated: Mapping[str, Mapping[str, SettingValue]],
-    crashed: Collection[int],
+    crashed: Mapping[Batch, Collection[int]],
 ) -> _Role:
     """Make the measurements of a role.
 
@@ -498,7 +488,7 @@ def _role(
     settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
     tags = {tag for placed in runs.values() for tag in placed.run.curves}
-    role = _Role(batch, runs, tags, crashed=crashed)
+    role = _Role(batch, runs, tags, crashed=crashed.get(batch, ()))
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
@@ -516,8 +506,11 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
+                    if name in placed.percent:
+                        share = replace(made.curve, values=made.curve.values / 100)
+                        made = replace(made, curve=share)
+                    by_seed[seed] = made
         if misfits:
             misfits |= {
                 f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
@@ -535,10 +528,6 @@ def _role(
             role.absent.append(name)
     raise_all(faults)
     return role
-
-
-def _as_share(measured: Measured) -> Measured:
-    return replace(measured, curve=replace(measured.curve, values=measured.curve.values / 100))
 
 
 def _reasons(
@@ -790,14 +779,6 @@ def _called(run: str) -> str:
     """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
-
-
-def _file_name(run: str) -> str:
-    return PurePath(run.partition(" (")[0]).name
-
-
-def _state(run: LoggedRun) -> str:
-    return "; ".join(why.rpartition(" ")[2] for why in run.not_whole)
 
 
 def _within(run: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,10 +15,9 @@ from reproaudit.audit.model import SettingName, Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError, UsageError
+from reproaudit.logs.mapping import Seed
 
 MANIFEST = "manifest.yaml"
-
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class ManifestRuns(StrictModel):

@@ -81,7 +81,10 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
     for file in files:
         place = f"{run.name}, {file.name}"
         if file not in read:
-            read[file] = _configuration(file)
+            try:
+                read[file] = _stated(file, file.name)
+            except LogError as error:
+                read[file] = error
         known = read[file]
         if isinstance(known, LogError):
             unread.append(f"its settings are not known: {known}".rstrip("."))
@@ -119,14 +122,6 @@ def _parts(config: Config) -> Iterator[tuple[str, str]]:
                 key, _, text = part.partition("=")
                 if normal(key) not in SEED_NAMES:
                     yield f"{name}.{key}", text
-
-
-def _configuration(file: Path) -> Stated | LogError:
-    """Return what a file states, or why it cannot be read."""
-    try:
-        return _stated(file, file.name)
-    except LogError as error:
-        return error
 
 
 def _stated(file: Path, place: str) -> Stated:

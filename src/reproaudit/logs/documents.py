@@ -91,7 +91,7 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
         named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
         return _columns(named, place)
     table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
-    numbers = any(map(_holds_number, table.rows[0][1].values()))
+    numbers = any(map(holds_number, table.rows[0][1].values()))
     return table if numbers else None
 
 
@@ -101,7 +101,7 @@ def _without_deviations(table: Table, asked: Asked) -> Table:
     beside = {
         name.rpartition(".")[0]
         for name, cell in row.items()
-        if isinstance(cell, list) and len(cell) > 1 and _holds_number(cell)
+        if isinstance(cell, list) and len(cell) > 1 and holds_number(cell)
         if last_part(name) not in (*SEED_NAMES, *SEED_COUNTS)
     }
     sums = [
@@ -154,7 +154,8 @@ _EVALUATED = {"timesteps", "results", "ep_lengths"}
 """The arrays of an EvalCallback of Stable-Baselines3, with a row for each evaluation."""
 
 
-def _holds_number(value: Any) -> bool:
+def holds_number(value: Any) -> bool:
+    """Return True for a number, and for a list with one in it."""
     cells = value if isinstance(value, list) else [value]
     return any(number_of(cell) is not None for cell in cells)
 
@@ -349,7 +350,7 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
     beside = [
         name
         for name, value in _beside((), tree, inside)
-        if _holds_number(value) and name not in table.columns
+        if holds_number(value) and name not in table.columns
     ]
     remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
@@ -483,7 +484,7 @@ def _by_column(tree: Any, depth: int = 0) -> Any:
 def _is_array(tree: Any) -> bool:
     rows = tree if isinstance(tree, list) else []
     return bool(rows) and all(
-        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(_holds_number, row))
+        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(holds_number, row))
         for row in rows
     )
 

@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.documents import of_objects
+from reproaudit.logs.documents import holds_number, of_objects
 from reproaudit.logs.logged import LogError, number_of, some
 from reproaudit.logs.names import CLOCK, is_seed_name
 from reproaudit.logs.opening import parse_json
@@ -49,7 +49,13 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     """
     if is_table(text):
         return csv_table(text, place, "\t")
-    return _drawn_table(text, place, asked) or lines_table(text, place) or _aligned(text, place)
+    tables = [
+        (heading, cells_table(list(enumerate(cells, start=1)), place))
+        for heading, cells in (*_framed(text), *_latex(text), *_of_html(text))
+        if len(cells) > 1 and len(cells[0]) > 1
+    ]
+    drawn = _as_one(tables, place, asked)
+    return drawn or lines_table(text, place) or _aligned(text, place)
 
 
 def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
@@ -90,17 +96,6 @@ def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
 
 
 # --- tables that are drawn ------------------------------------------------------------------------
-
-
-def _drawn_table(text: str, place: str, asked: Asked) -> Table | None:
-    """Return the tables in a text that hold something wanted, as one; else the first, if any."""
-    drawn = [*_framed(text), *_latex(text), *_of_html(text)]
-    tables = [
-        (heading, cells_table(list(enumerate(cells, start=1)), place))
-        for heading, cells in drawn
-        if len(cells) > 1 and len(cells[0]) > 1
-    ]
-    return _as_one(tables, place, asked)
 
 
 def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
@@ -276,7 +271,7 @@ def lines_table(text: str, place: str) -> Table | None:
         seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
         if seeds and not own.counted and len(seeds) == len(own.numbers):
             config |= seeds
-        elif any(map(_holds_number, own.numbers.values())):
+        elif any(map(holds_number, own.numbers.values())):
             lines.append(replace(own, counted=own.counted or counted))
     if len(lines) < 2:
         return None
@@ -314,11 +309,6 @@ def _by_kind(line: _Line, several: Collection[str]) -> dict[str, Any]:
         f"{line.kind}.{name}" if name in several and line.kind else name: value
         for name, value in line.numbers.items()
     }
-
-
-def _holds_number(value: Any) -> bool:
-    cells = value if isinstance(value, list) else [value]
-    return any(number_of(cell) is not None for cell in cells)
 
 
 def _line(number: int, line: str) -> _Line:
