@@ -79,35 +79,22 @@ MOST_RULES = 4
 
 @dataclass(frozen=True)
 class ImportedLogs:
-    """What became of logs.
+    """What became of logs."""
 
-    Attributes:
-        audit: the audit, with every stated reading that runs have.
-        counted: how many of the runs that were given are judged, and why not the others.
-        measured: the measurements that were made of them.
-        head: what their manifest says of all runs.
-        horizons: measurement -> the last step that every run has of it.
-        files: what the runs were read from; of an archive, the archive.
-        ignored_runs: names of runs that nothing was made of.
-        skipped: files that were not read, each with the reason.
-        settings: each setting that the audit has, beside what the logs state.
-        lines: all of it in words.
-        left_out: what is kept out since it may not be whole, in words.
-        offers: lines of a mapping that say what became of such runs, if it is so.
-    """
-
-    audit: Audit
+    audit: Audit  # the audit, with every stated reading that runs have
+    # how many of the runs that were given are judged, and why not the others
     counted: Sequence[str]
-    measured: Sequence[MeasuredRuns]
-    head: Mapping[str, Any]
-    horizons: Mapping[str, int]
-    files: Sequence[Path]
-    ignored_runs: Sequence[str]
-    skipped: Sequence[str]
+    measured: Sequence[MeasuredRuns]  # the measurements that were made of them
+    head: Mapping[str, Any]  # what their manifest says of all runs
+    horizons: Mapping[str, int]  # measurement -> the last step that every run has of it
+    files: Sequence[Path]  # what the runs were read from; of an archive, the archive
+    ignored_runs: Sequence[str]  # names of runs that nothing was made of
+    skipped: Sequence[str]  # files that were not read, each with the reason
+    # each setting that the audit has, beside what the logs state
     settings: Sequence[Mapping[str, Any]]
-    lines: Sequence[str]
-    left_out: Sequence[str] = ()
-    offers: Sequence[str] = ()
+    lines: Sequence[str]  # all of it in words
+    left_out: Sequence[str] = ()  # what is kept out since it may not be whole, in words
+    offers: Sequence[str] = ()  # lines of a mapping that say what became of such runs, if it is so
 
 
 def import_logs(
@@ -446,28 +433,22 @@ def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
 
 @dataclass
 class _Role:
-    """An experiment or a control with its runs, by seed.
-
-    Attributes:
-        ignored: the tags that nothing was made of.
-        measured: measurement -> seed -> its curve; whole ones.
-        withheld: measurement -> why it is kept out, for every seed.
-        absent: the wanted measurements that no run logged.
-        crashed: the seeds of runs that did not finish.
-        lacking: sentences on runs that lack what others of the role logged.
-        offers: lines of a mapping that make a measurement of what was withheld.
-        endings: lines of a mapping that say how runs ended that may not be whole.
-    """
+    """An experiment or a control with its runs, by seed."""
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    ignored: set[str]
+    ignored: set[str]  # the tags that nothing was made of
+    # measurement -> seed -> its curve; whole ones
     measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    # measurement -> why it is kept out, for every seed
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    absent: list[str] = field(default_factory=list)
-    crashed: Collection[int] = ()
+    absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
+    crashed: Collection[int] = ()  # the seeds of runs that did not finish
+    # sentences on runs that lack what others of the role logged
     lacking: list[str] = field(default_factory=list)
+    # lines of a mapping that make a measurement of what was withheld
     offers: list[str] = field(default_factory=list)
+    # lines of a mapping that say how runs ended that may not be whole
     endings: list[str] = field(default_factory=list)
 
 

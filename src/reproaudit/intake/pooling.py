@@ -54,20 +54,15 @@ def role_words(batch: Batch) -> str:
 
 @dataclass(frozen=True)
 class PlacedRun:
-    """A logged run and what it is to the audit.
-
-    Attributes:
-        stated: the values of the audit's settings that its configuration states.
-        names: what the configuration calls these settings.
-        percent: the measurements that it logged in per cent.
-    """
+    """A logged run and what it is to the audit."""
 
     run: LoggedRun
     seed: int | None
     diverged: bool
+    # the values of the audit's settings that its configuration states
     stated: Mapping[str, SettingValue]
-    names: frozenset[str]
-    percent: tuple[str, ...] = ()
+    names: frozenset[str]  # what the configuration calls these settings
+    percent: tuple[str, ...] = ()  # the measurements that it logged in per cent
 
 
 def pooled(

@@ -71,24 +71,16 @@ ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
 
 @dataclass(frozen=True)
 class Submission:
-    """Measurements from elsewhere, ready to be judged.
-
-    Attributes:
-        audit: the audit.
-        tier: the tier at which they are judged.
-        records: one for each run and seed.
-        remarks: what a reader is to know of the measurements, in sentences.
-        found: the records by experiment and the settings of the plan, then by seed.
-        left_out: by the same, the measurements that are kept out, each with the reasons.
-        unstated: the experiments of which a setting is not stated, and taken to be the audit's.
-    """
+    """Measurements from elsewhere, ready to be judged."""
 
     audit: Audit
-    tier: TierName
-    records: tuple[Record, ...]
-    remarks: tuple[str, ...]
-    found: Records
+    tier: TierName  # the tier at which they are judged
+    records: tuple[Record, ...]  # one for each run and seed
+    remarks: tuple[str, ...]  # what a reader is to know of the measurements, in sentences
+    found: Records  # the records by experiment and the settings of the plan, then by seed
+    # by the same, the measurements that are kept out, each with the reasons
     left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
+    # the experiments of which a setting is not stated, and taken to be the audit's
     unstated: frozenset[str] = frozenset()
 
 
@@ -230,17 +222,13 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
 
 @dataclass
 class SubmissionReader:
-    """Makes records of the runs of one manifest.
-
-    Attributes:
-        faults: what does not fit, so far.
-        roles: the role of each run, and the runs of the plan that it stands for.
-    """
+    """Makes records of the runs of one manifest."""
 
     audit: Audit
     manifest: Manifest
     placed: Placed
-    faults: list[LogError] = field(default_factory=list)
+    faults: list[LogError] = field(default_factory=list)  # what does not fit, so far
+    # the role of each run, and the runs of the plan that it stands for
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
 
     def fault(self, text: str, *loc: str | int) -> None:

@@ -161,17 +161,11 @@ def holds_number(value: Any) -> bool:
 
 
 class _Row(NamedTuple):
-    """A row in nested values.
+    """A row in nested values."""
 
-    Attributes:
-        above: the names above it.
-        cells: what is in it.
-        inherited: what the objects above say of all their rows, by dotted names.
-    """
-
-    above: tuple[str, ...]
-    cells: dict[str, Any]
-    inherited: Mapping[str, Any]
+    above: tuple[str, ...]  # the names above it
+    cells: dict[str, Any]  # what is in it
+    inherited: Mapping[str, Any]  # what the objects above say of all their rows, by dotted names
 
 
 def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:

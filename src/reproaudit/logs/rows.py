@@ -55,30 +55,21 @@ TableRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of named cells.
+    """Rows of named cells."""
 
-    Attributes:
-        columns: the names, in order.
-        rows: line and cells of each row.
-        remarks: what was read otherwise than it is written.
-        alone: True of a JSON object: its numbers are of the end of a run.
-        logger: who wrote it.
-        config: what it says that its runs were started with.
-        ending: what is known of a run's end, as fields of `LoggedRun`.
-        roles: column -> its role, and the name of the axis, setting or measurement in it; of all
-            columns once `form_of` has seen the table.
-        like_seeds: where there is no column of seeds, one that may be it.
-    """
-
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[int, TableRow]]
-    remarks: tuple[str, ...] = ()
-    alone: bool = False
-    logger: str = "table"
+    columns: tuple[str, ...]  # the names, in order
+    rows: Sequence[tuple[int, TableRow]]  # line and cells of each row
+    remarks: tuple[str, ...] = ()  # what was read otherwise than it is written
+    alone: bool = False  # True of a JSON object: its numbers are of the end of a run
+    logger: str = "table"  # who wrote it
+    # what it says that its runs were started with
     config: Mapping[str, Any] = field(default_factory=dict)
+    # what is known of a run's end, as fields of `LoggedRun`
     ending: Mapping[str, Any] = field(default_factory=dict)
+    # column -> its role, and the name of the axis, setting or measurement in it; of all columns
+    # once `form_of` has seen the table
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    like_seeds: str | None = None
+    like_seeds: str | None = None  # where there is no column of seeds, one that may be it
 
     @cached_property
     def _by_role(self) -> Mapping[str, dict[str, str]]:

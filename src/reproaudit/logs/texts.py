@@ -231,19 +231,12 @@ _ARGUMENT = re.compile(r"""(\w+)=('[^']*'|"[^"]*"|[-+\w.]+)(?=,|$)""")
 
 @dataclass(frozen=True)
 class _Line:
-    """What a line of a text log holds.
+    """What a line of a text log holds."""
 
-    Attributes:
-        number: where it stands.
-        kind: the words above its numbers, such as ``valid``.
-        counted: its step, by the name of what counts.
-        numbers: its numbers by name.
-    """
-
-    number: int
-    kind: str
-    counted: Mapping[str, Any]
-    numbers: Mapping[str, Any]
+    number: int  # where it stands
+    kind: str  # the words above its numbers, such as ``valid``
+    counted: Mapping[str, Any]  # its step, by the name of what counts
+    numbers: Mapping[str, Any]  # its numbers by name
 
 
 def lines_table(text: str, place: str) -> Table | None:
