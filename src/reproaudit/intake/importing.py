@@ -73,8 +73,7 @@ from reproaudit.logs.names import (
 )
 from reproaudit.records import Origin
 
-MOST_RULES = 4
-"""Rules for runs that a sentence writes out."""
+MOST_RULES = 4  # rules for runs that a sentence writes out
 
 
 @dataclass(frozen=True)
@@ -514,10 +513,7 @@ def _role(
 def _reasons(
     request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Tell why a measurement of a role is kept out, and the lines that settle it.
-
-    Both are empty if it is whole.
-    """
+    """Tell why a measurement is kept out, and the lines that settle it; none if it is whole."""
     if not by_seed:
         return (), []
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
@@ -571,11 +567,7 @@ def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
 def _doubts(
     run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, tuple[str, str] | None]]:
-    """Yield each sign that a measurement of a run is not whole, with the ways on, if there are any.
-
-    These are the run's status, if it looks like this one, and what else may be. `every`: the steps
-    of all its role.
-    """
+    """Yield signs that a measurement is not whole, with a status that the run may have, if any."""
     own = measured.steps
     last = max(own, default=0)
     until = last if run.early else max(every, default=0)

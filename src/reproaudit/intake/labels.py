@@ -29,10 +29,8 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
-NAMED = (*COUNTED, ARM_NAME)
-"""What a tag or a file's name may tell, other than settings."""
-_NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")
-"""What numbers a run, and names no arm."""
+NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
+_NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")  # what numbers a run, and names no arm
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -210,10 +208,7 @@ def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
 
 
 def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Iterator[LoggedRun]:
-    """Yield runs with the names of their arms.
-
-    Where some are of a known arm, and others have another name in its place, that is their arm's.
-    """
+    """Yield runs with the names of their arms, or with those that stand in the place of these."""
     runs = [run for run, _ in named]
     names = {arm.lower() for arm in asked.arms}
     telling = {

@@ -52,12 +52,10 @@ from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
-OURS = "reproaudit"
-"""The name by which tables of results call our own measurements."""
+OURS = "reproaudit"  # the name by which tables of results call our own measurements
 MANY_VALUES = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
-MOST_READ = 100_000
-"""Times that a manifest may have a table read: each file for each of its seeds."""
+MOST_READ = 100_000  # times that a manifest may have a table read: each file for each of its seeds
 
 
 ReadTable = Callable[[str, int, str, bool], LoggedRun]

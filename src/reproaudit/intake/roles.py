@@ -31,11 +31,9 @@ from reproaudit.logs.names import seed_pattern
 _IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
 RESUMED = "Joined to the runs that they belong to"
-MOST_PARTS = 4
-"""Folders and files of a run's name in which its seed is looked for."""
+MOST_PARTS = 4  # folders and files of a run's name in which its seed is looked for
 
-Roles = Mapping[Batch, Mapping[int, PlacedRun]]
-"""Runs by role, the experiments first, then by seed."""
+Roles = Mapping[Batch, Mapping[int, PlacedRun]]  # runs by role, the experiments first, then by seed
 
 
 class StrayError(LogError):

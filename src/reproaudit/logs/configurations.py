@@ -39,25 +39,14 @@ HUGGING_FACE = "Hugging Face"
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
-    ".hydra/config.yaml",
-    "config.yaml",
-    "config.yml",
-    "config.json",
-    "hparams.yaml",
-    "hparams.json",
-    "args.json",
-    "args.yaml",
-    "arguments.json",
-    "training_args.json",
-    "params.json",
-    "parameters.json",
-    "params.yaml",
-)
+    ".hydra/config.yaml", "config.yaml", "config.yml", "config.json", "hparams.yaml",
+    "hparams.json", "args.json", "args.yaml", "arguments.json", "training_args.json", "params.json",
+    "parameters.json", "params.yaml",
+)  # fmt: skip
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, and
 those of DVC and Comet."""
 
-Config = Mapping[str, Any]
-"""Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+Config = Mapping[str, Any]  # Flat: "model.layers" -> 3. Values are scalars, None or tuples of them
 _PARTS = re.compile(r"[A-Za-z_]\w*=[^,=]*(,[A-Za-z_]\w*=[^,=]*)*")
 """Settings that one text joins, as lm-eval's `model_args`: `pretrained=NAME,dtype=float16`."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -44,8 +44,7 @@ from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_name, label_by_pattern
 
-TRAINER_STATE = "trainer_state.json"
-"""Where Hugging Face's Trainer keeps what it logged."""
+TRAINER_STATE = "trainer_state.json"  # where Hugging Face's Trainer keeps what it logged
 
 
 def json_table(source: LogSource, text: str, place: str) -> Table | None:
@@ -456,10 +455,7 @@ def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _by_column(tree: Any, depth: int = 0) -> Any:
-    """Return nested values with a list for each column of an array of rows: ``name.c0``.
-
-    Nothing tells whether these are runs, so they are called as no seeds are.
-    """
+    """Return nested values with a list for each column of an array of rows: ``name.c0``."""
     if not isinstance(tree, dict) or depth == 16:
         return tree
     columns: dict[str, Any] = {}

@@ -44,8 +44,7 @@ LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
 )
-MOST_FILES = 1_000
-"""Logs that are read below one path."""
+MOST_FILES = 1_000  # logs that are read below one path
 _OTHER = "no log"
 _HIDDEN = "hidden"
 IGNORED = "a rule ignores it"

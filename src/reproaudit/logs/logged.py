@@ -17,23 +17,15 @@ from reproaudit.errors import AuditError, SpecError
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.names import STEP_NAMES, is_seed_name
 
-MAX_STEP = 2**53
-"""Beyond it a step is no exact number of double precision."""
-MAX_NAME = 500
-"""Characters of the names above a nested value."""
-MOST_LOGGED_NAMES = 10_000
-"""Columns of a table, and names under which a run logs numbers."""
-MOST_LOGGED_RUNS = 10_000
-"""Runs in one table, by their seeds or otherwise."""
-MOST_ROWS = 1_000_000
-"""Rows of a table."""
-MOST_CAUSES = 12
-"""Causes of faults that one answer lists."""
-MOST_LISTED = 8
-"""Names that a sentence lists; it counts the others."""
+MAX_STEP = 2**53  # beyond it a step is no exact number of double precision
+MAX_NAME = 500  # characters of the names above a nested value
+MOST_LOGGED_NAMES = 10_000  # columns of a table, and names under which a run logs numbers
+MOST_LOGGED_RUNS = 10_000  # runs in one table, by their seeds or otherwise
+MOST_ROWS = 1_000_000  # rows of a table
+MOST_CAUSES = 12  # causes of faults that one answer lists
+MOST_LISTED = 8  # names that a sentence lists; it counts the others
 
-FEWEST_LOGGED = 8
-"""Numbers from which neighbours tell a course from numbers in any order."""
+FEWEST_LOGGED = 8  # numbers from which neighbours tell a course from numbers in any order
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
@@ -178,8 +170,7 @@ class Curve:
         return frozenset() if self.steps is None else frozenset(self.steps.tolist())
 
 
-Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
-"""Tag -> coordinates -> curve."""
+Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]  # tag -> coordinates -> curve
 
 
 @dataclass(frozen=True)
@@ -346,10 +337,7 @@ class CurveBuilder:
         return curves
 
     def _ways(self, tag: str, points: Sequence[_Point]) -> tuple[str, ...]:
-        """Return the lines of a mapping that answer points without steps, or with some twice.
-
-        There are none for copies.
-        """
+        """Return the lines that answer points without steps, or at one step; copies have none."""
         if all(point.step is not None for point in points):
             is_same = len({point.step for point in points}) == 1
             return ("number: [steps]" if is_same else "overlap: later",)

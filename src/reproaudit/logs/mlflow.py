@@ -29,8 +29,7 @@ from reproaudit.logs.opening import (
 )
 
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
-_INFINITE = 1.7976931348623157e308
-"""The number that MLflow's database writes for an infinite value."""
+_INFINITE = 1.7976931348623157e308  # the number that MLflow's database writes for an infinite value
 _LINE = re.compile(r"(-?\d+) (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 """A line of a metric's file: time, value and step."""
 

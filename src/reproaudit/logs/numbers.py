@@ -32,15 +32,11 @@ from reproaudit.logs.rows import Table, delimiter_of, refuse_large
 _ELSEWHERE = re.compile(r"(?i)_step|wall time|.*__min")
 """Columns of tables that have more to them than numbers."""
 
-_Rows = NDArray[np.float64]
-"""Shape (row, column); NaN where a cell is empty."""
+_Rows = NDArray[np.float64]  # shape (row, column); NaN where a cell is empty
 
 
 def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | None:
-    """Return the runs of a table that was handed in and holds numbers alone; None of another.
-
-    Its cells are delimited as `usual`, unless another delimiter fits better.
-    """
+    """Return the runs of a table that was handed in and holds numbers alone; None of another."""
     refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)
     head, _, body = text.partition("\n")

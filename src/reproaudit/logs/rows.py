@@ -34,18 +34,13 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
-INDEX = "index"
-"""The column of the names of rows, where its header is empty."""
+INDEX = "index"  # the column of the names of rows, where its header is empty
 
-MOST_IN_LINE = 2**22
-"""Characters in a line: four hundred for each of ten thousand columns."""
+MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
 
-MOST_LEVELS = 4
-"""Rows above the numbers of a table of pandas."""
-WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws by default."""
-RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps by default."""
+MOST_LEVELS = 4  # rows above the numbers of a table of pandas
+WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
+RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
 WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
@@ -209,10 +204,7 @@ def cells_table(
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
-    """Return the rows of a table of pandas with one header in place of its levels.
-
-    Below them the names of the index stand in a row whose other cells are empty.
-    """
+    """Return a table of pandas with one header for its levels, and the row of index names below."""
     top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
     for depth, cells in enumerate(top[1:], start=1):
         index = [cell for cell in cells if cell]
@@ -227,8 +219,7 @@ def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list
     return rows
 
 
-_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")
-"""What a row that is a note begins with."""
+_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")  # what a row that is a note begins with
 
 
 def _of_sheet(

@@ -161,9 +161,7 @@ def spread(table: Table, asked: Asked) -> Table:
 
 
 def _with_lists_named(table: Table, asked: Asked) -> Table:
-    """Return a table whose lists of numbers are called as what they are of: ``ours`` for
-    ``ours.values``.
-    """
+    """Return a table whose lists are called as what they are of: ``ours`` for ``ours.values``."""
     called: dict[str, str] = {}
     for _, row in table.rows if table.alone else ():
         for column, cell in row.items():

@@ -23,14 +23,10 @@ from reproaudit.logs.names import CLOCK, is_seed_name
 from reproaudit.logs.opening import parse_json
 from reproaudit.logs.rows import Table, cells_table, csv_table
 
-TEXT_LOG = "text"
-"""The logger of what is read from lines for people."""
-MOST_IN_SENTENCE = 2_000
-"""Characters of a line in which names and numbers are looked for."""
-MOST_BEFORE = 50
-"""Lines in which the header of a table by blanks is looked for."""
-HEADING = "heading"
-"""The column of what stands above each of several tables."""
+TEXT_LOG = "text"  # the logger of what is read from lines for people
+MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are looked for
+MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
+HEADING = "heading"  # the column of what stands above each of several tables
 
 _Cells = list[list[str]]
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
@@ -168,10 +164,7 @@ def _untagged(cell: str) -> str:
 
 
 def _aligned(text: str, place: str) -> Table | None:
-    """Return a table whose columns nothing but blanks part, with the names of its rows or without.
-
-    None if lines after its end look as its rows do, so that no row is lost.
-    """
+    """Return a table that blanks alone part; None if lines after its end look as its rows do."""
     lines = text.splitlines()
     kept = [(n, line) for n, line in enumerate(lines, start=1) if not _RULE.fullmatch(line)]
     for start, (number, line) in enumerate(kept[:MOST_BEFORE]):
@@ -284,10 +277,7 @@ def lines_table(text: str, place: str) -> Table | None:
 
 
 def _unread(line: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names in a line whose numbers are not read, with what is written there.
-
-    Steps, dates and durations are none.
-    """
+    """Yield the names in a line whose numbers are not read, and these; steps and dates are none."""
     is_read = "{" not in line and len(line) <= MOST_IN_SENTENCE
     known = [name.rpartition(".")[2] for name in numbers] if is_read else []
     for matched in _SAID.finditer(line if known else ""):
@@ -342,10 +332,7 @@ def _once(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _pairs(text: str) -> list[tuple[str, str, bool]]:
-    """Return the names and numbers in a text, and whether a mark joins them.
-
-    A name that stands twice begins with the first word of its part.
-    """
+    """Return the names and numbers in a text, and whether a mark joins them."""
     found: list[tuple[str, str, str, bool]] = []
     group = ""
     parts = _PARTS.split(text) if len(text) <= MOST_IN_SENTENCE else []
