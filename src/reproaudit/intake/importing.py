@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -173,8 +172,10 @@ def _imported(
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *others))
         request = Request(audit, tier, scope, mapping, tuple(run.name for run in given))
-        with _explaining(unmatched):
+        try:
             placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)
+        except LogsError as error:
+            raise LogsError("\n".join([str(error), *unmatched]), error.offers) from None
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
@@ -207,24 +208,12 @@ def _imported(
     )
 
 
-@contextmanager
-def _explaining(reasons: Sequence[str]) -> Iterator[None]:
-    """Add what may be the reason to a refusal."""
-    try:
-        yield
-    except LogsError as error:
-        raise LogsError("\n".join([str(error), *reasons]), error.offers) from None
-
-
 def _finished(
     runs: Sequence[LoggedRun], mapping: MappingFile, asked: Asked
 ) -> tuple[list[LoggedRun], list[LoggedRun]]:
     """Part the runs that count from those that crashed or still run, and of which no rule speaks.
 
-    Copies of a run that crashed count as it does.
-
-    Raises:
-        LogError: if none has finished.
+    Copies of a run that crashed count as it does. A LogError is raised if none has finished.
     """
     finished: list[LoggedRun] = []
     unfinished: list[LoggedRun] = []

@@ -87,11 +87,7 @@ def with_plain_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
 
 
 def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
-    """Return a mapping whose rules have the settings of the arms that they name.
-
-    Raises:
-        LogError: if there is no such arm.
-    """
+    """Return a mapping whose rules have the settings of their arms; a LogError if one is none."""
     rules = []
     for rule in mapping.runs:
         called = mapping.arms.get(rule.arm or "", rule.arm or "")
@@ -340,13 +336,9 @@ def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
 def with_readings(
     audit: Audit, tier: TierName, stated: Collection[tuple[str, Mapping[str, Any]]]
 ) -> tuple[Audit, list[Batch]]:
-    """Return an audit whose claims are judged under every stated reading that runs have, too.
+    """Return an audit whose claims have every reading that runs have, and these alternatives.
 
-    Args:
-        stated: the experiment and the settings of each run.
-
-    Returns:
-        The audit, and the alternatives to its guesses that runs have.
+    `stated` has the experiment and the settings of each run.
     """
     claims = []
     batches: dict[Batch, None] = {}

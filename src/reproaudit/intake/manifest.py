@@ -82,12 +82,7 @@ Placed = Callable[..., str]
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
-    """Read the manifest of a folder.
-
-    Raises:
-        UsageError: if the folder or the manifest is missing.
-        SpecError: listing all that is wrong with the manifest.
-    """
+    """Read the manifest of a folder: a UsageError if it is missing, a SpecError if it is wrong."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
     if not (folder / MANIFEST).exists():

@@ -190,9 +190,8 @@ class _CurveReader:
 def _gaps_in(curve: Curve, config: Mapping[str, Any], counter: str | None) -> list[str]:
     """Tell in words why a curve may not be whole: a late begin, a gap, an end that is too early.
 
-    `counter` is the column of its steps. An end in epochs is not too early after a patience.
-
-    Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
+    `counter` is the column of its steps. An end in epochs is not too early after a patience, and
+    steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
     steps = curve.steps
     if steps is None or len(steps) < 2:

@@ -75,7 +75,11 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
     if isinstance(tree, dict) and tree.keys() >= _EVALUATED:
         episodes = "its numbers are means of the episodes of each evaluation"
-        return replace(_columns(_means(tree), place), remarks=(episodes,))
+        means = {
+            name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
+            for name, cells in tree.items()
+        }
+        return replace(_columns(means, place), remarks=(episodes,))
     tree = _by_column(tree)
     if not isinstance(tree, dict) or not tree:
         return None
@@ -87,7 +91,7 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     if rows := _rows_below(tree, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
-        named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
+        named = {"seed" if name == "seeds" else str(name): cells for name, cells in tree.items()}
         return _columns(named, place)
     table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
     numbers = any(map(holds_number, table.rows[0][1].values()))
@@ -148,7 +152,6 @@ def _framed(tree: Any) -> Any:
     return rows if flat_rows and telling else tree
 
 
-_SEEDS: Mapping[str, str] = {"seeds": "seed"}
 _EVALUATED = {"timesteps", "results", "ep_lengths"}
 """The arrays of an EvalCallback of Stable-Baselines3, with a row for each evaluation."""
 
@@ -263,19 +266,13 @@ def _listed(
 
 def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
     """Tell whether something wanted is in rows."""
-    names = {name for row in rows for name in _names_in(row.above, row.cells)}
+    own = {(row.above, name) for row in rows for name, _ in flat("", row.cells, "")}
+    names = {name for _, name in own} | {".".join((*above, name)) for above, name in own}
     wanted = any(asked.wants(name) or label_by_name(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
     )
     return wanted or patterned
-
-
-def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the cells of a row may be called: with the names above it, and without."""
-    for name, _ in flat("", row, ""):
-        yield name
-        yield ".".join((*above, name))
 
 
 def _seeded(
@@ -399,7 +396,8 @@ def unrolled(table: Table, asked: Asked) -> Table:
         rest = {name: cell for name, cell in row.items() if name not in lists}
         once = {n: rest.pop(n) for n in [*rest] if _is_single(n, rest[n], table, asked)}
         for length in sorted(lengths):
-            seeded = not _has_seed(rest) and _counts_seeds(row, lists, length)
+            has_seed = any(last_part(name) in SEED_NAMES for name in rest)
+            seeded = not has_seed and _counts_seeds(row, lists, length)
             counted |= seeded
             for index in range(length):
                 cells = {name: each[index] for name, each in lists.items() if len(each) == length}
@@ -426,10 +424,6 @@ def _is_single(name: str, cell: Any, table: Table, asked: Asked) -> bool:
     role, _ = table.roles.get(name, ("", ""))
     known = role or name in asked.settings or is_setting_name(name)
     return not known and normal(name) not in SEED_NAMES and number_of(cell) is not None
-
-
-def _has_seed(row: TableRow) -> bool:
-    return any(last_part(name) in SEED_NAMES for name in row)
 
 
 def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
@@ -479,13 +473,6 @@ def _is_array(tree: Any) -> bool:
     )
 
 
-def _means(tree: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {
-        name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
-        for name, cells in tree.items()
-    }
-
-
 def _is_column(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and not isinstance(value[0], dict | list)
 
@@ -507,10 +494,9 @@ def _rows(trees: Sequence[Any], place: str) -> Table:
 
 
 def of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
-    """Return the table of JSON objects, each with its line; nested names are joined by dots.
+    """Return the table of JSON objects and their lines; a LogError if others are among them.
 
-    Raises:
-        LogError: if something else is among them, or there are too many.
+    Nested names are joined by dots.
     """
     columns: dict[str, None] = {}
     rows = []

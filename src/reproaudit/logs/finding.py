@@ -70,8 +70,7 @@ def find_runs(
 ) -> tuple[list[LoggedRun], list[tuple[str, str]]]:
     """Return every run below the paths, and what was passed over, each with the reason.
 
-    Raises:
-        AuditError: listing every file that cannot be used; one cause once.
+    An AuditError lists every file that cannot be used; one cause once.
     """
     all_runs: list[LoggedRun] = []
     skipped: list[tuple[str, str]] = []

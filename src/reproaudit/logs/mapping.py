@@ -249,8 +249,7 @@ def _flow(value: Any) -> str:
 def mapping_of(audit: Audit, file: Path | None) -> MappingFile:
     """Return how logs are read: as a mapping file says, and for the rest as the audit does.
 
-    Raises:
-        SpecError: listing all that is wrong with either.
+    A SpecError lists all that is wrong with either.
     """
     own = MappingFile() if file is None else _read(file, "a mapping file")
     if audit.files is None:
@@ -274,8 +273,7 @@ class ExpressionError(ValueError):
 def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
     """Compute a formula; its value has steps unless it is a single number.
 
-    Raises:
-        ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
+    An ExpressionError says what is no arithmetic, or that the steps of two series differ.
     """
     if (plain := unicodedata.normalize("NFKC", formula)) != formula:
         odd = next((character for character in formula if character not in plain), formula)

@@ -74,10 +74,9 @@ def read_log_text(
 
 
 def read_arrays(path: Path, place: str) -> dict[str, Any]:
-    """Read NumPy's arrays of plain values by name, as lists; the only one of ``.npy`` has none.
+    """Read NumPy's arrays of plain values by name, as lists, or raise a LogError.
 
-    Raises:
-        LogError: if it is no such file, or too large.
+    The only one of ``.npy`` has no name.
     """
     try:
         with open_log(path, place, MAX_TEXT_BYTES) as handle:

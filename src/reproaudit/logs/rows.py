@@ -133,11 +133,7 @@ def delimiter_of(text: str, usual: str) -> str:
 
 
 def refuse_large(text: str, name: str) -> None:
-    """Refuse a table of too many lines, or with a line that is too long, before it is parsed.
-
-    Raises:
-        LogError: if it is one, with the line.
-    """
+    """Raise a LogError over a table of too many lines, or a line too long, before it is parsed."""
     refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
     start = 0
     while len(text) - start > MOST_IN_LINE:
@@ -150,10 +146,9 @@ def refuse_large(text: str, name: str) -> None:
 
 
 def csv_table(text: str, name: str, usual: str) -> Table:
-    """Read a table with a header; `usual` stands between its cells unless another fits better.
+    """Read a table with a header, or raise a LogError with the line that does not fit.
 
-    Raises:
-        LogError: if it is no table, with the line.
+    `usual` stands between its cells unless another delimiter fits better.
     """
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
@@ -175,11 +170,7 @@ def cells_table(
     comments: Sequence[list[str]] = (),
     delimiter: str = "\t",
 ) -> Table:
-    """Return the table of cells, with the line of each row; the first is the header.
-
-    Raises:
-        LogError: if they are no table, with the line.
-    """
+    """Return the table of cells, the header first; a LogError says in which line it is none."""
     header = _header(comments, plain, name)
     remarks = [f"passed over: lines of comments, {len(comments)}"] if comments else []
     rows: list[tuple[int, list[str]]] = []

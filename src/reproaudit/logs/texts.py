@@ -38,11 +38,7 @@ _LEVELS = frozenset({"info", "debug", "warning", "warn", "error", "critical"})
 
 
 def text_table(text: str, place: str, asked: Asked) -> Table | None:
-    """Return what a text holds: a table, or lines of numbers by name; None if it holds neither.
-
-    Raises:
-        LogError: if a table in it is none.
-    """
+    """Return the table or the lines of numbers in a text, if any; a LogError if a table is none."""
     if is_table(text):
         return csv_table(text, place, "\t")
     tables = [
@@ -249,7 +245,8 @@ def lines_table(text: str, place: str) -> Table | None:
         if has_points and "{" not in line:
             line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
         if matched := _NAMESPACE.search(line):
-            config |= _of_namespace(matched.group(1))
+            stated = _ARGUMENT.findall(matched.group(1))
+            config |= {name: value.strip("'\"") for name, value in stated if value != "None"}
             continue
         own = _line(number, line)
         counted = own.counted or counted
@@ -381,9 +378,3 @@ def _in_turn(part: str) -> list[tuple[str, str, bool]]:
         else:
             return []
     return [] if words else found
-
-
-def _of_namespace(written: str) -> dict[str, str]:
-    """Return the plain values of a printed Namespace of argparse."""
-    found = _ARGUMENT.findall(written)
-    return {name: value.strip("'\"") for name, value in found if value != "None"}
