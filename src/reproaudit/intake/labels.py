@@ -20,13 +20,7 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import (
-    SEED_IN_NAME,
-    STEP_IN_NAME,
-    last_part,
-    likely_seed,
-    names_arm,
-)
+from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
