@@ -153,11 +153,7 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
     label = None if asked.names is None else _matched(asked.names, run.name, asked)
     if label is None:
         steps = [*STEP_IN_NAME.finditer(run.name)]
-        single = all(
-            curve.steps is None and curve.values.size <= 1
-            for at in run.curves.values()
-            for curve in at.values()
-        )
+        single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
         guessed = len(steps) == 1 and single and asked.series and asked.names is None
         return run, int(steps[0].group(1)) if guessed else None
     config = {**run.config, **label.settings}

@@ -35,9 +35,7 @@ _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 INDEX = "index"  # the column of the names of rows, where its header is empty
-
 MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
-
 MOST_LEVELS = 4  # rows above the numbers of a table of pandas
 WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
 RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
