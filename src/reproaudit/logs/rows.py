@@ -193,7 +193,7 @@ def cells_table(
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
-    """Return a table of pandas with one header for its levels, and the row of index names below."""
+    """Return rows of pandas with one header in place of its levels and the row of index names."""
     top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
     for depth, cells in enumerate(top[1:], start=1):
         index = [cell for cell in cells if cell]
@@ -380,7 +380,6 @@ def _is_word(cell: Any) -> bool:
 
 
 def _title(line: int, row: TableRow) -> str:
-    """Return a row's line, and the first text in it."""
     texts = [str(cell).strip() for cell in row.values() if is_said(cell)]
     text = next((text for text in texts if number_of(text) is None), None)
     return f"line {line}" if text is None else f"line {line} ({text})"
