@@ -57,8 +57,7 @@ def logs_of(runs: Sequence[LoggedRun]) -> dict[Path, LoggedRun]:
 
 def is_summary(run: LoggedRun) -> bool:
     """Return True if a file has nothing but single numbers, and no seed: those of a run's end."""
-    curves = [curve for at in run.curves.values() for curve in at.values()]
-    single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
+    single = all(curve.steps is None and len(curve.values) == 1 for curve in run.all_curves)
     return single and _is_piece(run)
 
 
@@ -106,15 +105,13 @@ def sums_of_folders(runs: Sequence[LoggedRun]) -> set[Path]:
 
 
 def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
-    """Return the folder of the run that a run's folder is a part of; None if it is its own.
-
-    TensorBoard's `add_scalars` writes each curve to a folder that is called after its tag.
-    """
+    """Return the folder of the run that a folder is a part of; None if it is a run's own."""
     below = run.folder.relative_to(root).parts if run.folder.is_relative_to(root) else ()
     if below[-3:-1] == _PLOTS or below[-2:] == _PLOTS:
         return run.folder.parents[2 if below[-3:-1] == _PLOTS else 1]
     if run.source != "TensorBoard" or not run.curves:
         return None
+    # add_scalars writes each curve to a folder that is called after its tag
     tags = [tag.replace("/", "_") for tag in run.curves]
     for depth in range(1, min(len(below), 2) + 1):
         home = run.folder.parents[depth - 1]
@@ -144,8 +141,7 @@ def _is_of_page(run: LoggedRun) -> bool:
 
 def _is_piece(run: LoggedRun) -> bool:
     """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
-    curves = [curve for at in run.curves.values() for curve in at.values()]
-    few = len(run.curves) == 1 or all(curve.steps is None for curve in curves)
+    few = len(run.curves) == 1 or all(curve.steps is None for curve in run.all_curves)
     numbered = any(part.isdecimal() for part in run.parts[-1])
     return few and not (run.source != "table" or run.seed is not None or run.config or numbered)
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
 
@@ -33,18 +34,11 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
-INDEX = "index"
-"""The column of the names of rows, where its header is empty."""
-
-MOST_IN_LINE = 2**22
-"""Characters in a line: four hundred for each of ten thousand columns."""
-
-MOST_LEVELS = 4
-"""Rows above the numbers of a table of pandas."""
-WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws by default."""
-RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps by default."""
+INDEX = "index"  # the column of the names of rows, where its header is empty
+MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
+MOST_LEVELS = 4  # rows above the numbers of a table of pandas
+WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
+RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
 WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
@@ -54,27 +48,62 @@ TableRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of named cells.
+    """Rows of named cells."""
 
-    Attributes:
-        columns: the names, in order.
-        rows: line and cells of each row.
-        remarks: what was read otherwise than it is written.
-        alone: True of a JSON object: its numbers are of the end of a run.
-        logger: who wrote it.
-        config: what it says that its runs were started with.
-        ending: what is known of a run's end, as fields of `LoggedRun`.
-        roles: the columns whose role and name are known already.
-    """
-
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[int, TableRow]]
-    remarks: tuple[str, ...] = ()
-    alone: bool = False
-    logger: str = "table"
+    columns: tuple[str, ...]  # the names, in order
+    rows: Sequence[tuple[int, TableRow]]  # line and cells of each row
+    remarks: tuple[str, ...] = ()  # what was read otherwise than it is written
+    alone: bool = False  # True of a JSON object: its numbers are of the end of a run
+    logger: str = "table"  # who wrote it
+    # what it says that its runs were started with
     config: Mapping[str, Any] = field(default_factory=dict)
+    # what is known of a run's end, as fields of `LoggedRun`
     ending: Mapping[str, Any] = field(default_factory=dict)
+    # column -> its role, and the name of the axis, setting or measurement in it; of all columns
+    # once `form_of` has seen the table
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    like_seeds: str | None = None  # where there is no column of seeds, one that may be it
+
+    @cached_property
+    def _by_role(self) -> Mapping[str, dict[str, str]]:
+        by_role: dict[str, dict[str, str]] = {}
+        for column, (role, name) in self.roles.items():
+            by_role.setdefault(role, {})[name] = column
+        return by_role
+
+    def named(self, role: str) -> Mapping[str, str]:
+        """Return the columns of a role by the names of what is in them."""
+        return self._by_role.get(role, {})
+
+    def column(self, role: str) -> str | None:
+        """Return the column of a role that one column at most has."""
+        return self.named(role).get("")
+
+    def having(self, *roles: str) -> list[str]:
+        """Return the columns of these roles."""
+        return [column for role in roles for column in self.named(role).values()]
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """The role of each column in words, with its name there where that is another."""
+        return {
+            column: f"{role} {name}" if role == "axis" or name not in ("", column) else role
+            for column, (role, name) in self.roles.items()
+            if column
+        }
+
+    def observed(self, column: str) -> list[Any]:
+        """Return the cells of a column that hold something."""
+        return [row[column] for _, row in self.rows if is_observed(row.get(column))]
+
+    def apart(self, *columns: str) -> set[tuple[str, ...]]:
+        """Return the different rows that these columns alone make."""
+        return {cells_at(row, columns) for _, row in self.rows}
+
+
+def cells_at(row: TableRow, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts in some columns of a row."""
+    return tuple(str(row.get(column)) for column in columns)
 
 
 def is_said(cell: Any) -> bool:
@@ -102,11 +131,7 @@ def delimiter_of(text: str, usual: str) -> str:
 
 
 def refuse_large(text: str, name: str) -> None:
-    """Refuse a table of too many lines, or with a line that is too long, before it is parsed.
-
-    Raises:
-        LogError: if it is one, with the line.
-    """
+    """Raise a LogError over a table of too many lines, or a line too long, before it is parsed."""
     refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
     start = 0
     while len(text) - start > MOST_IN_LINE:
@@ -119,10 +144,9 @@ def refuse_large(text: str, name: str) -> None:
 
 
 def csv_table(text: str, name: str, usual: str) -> Table:
-    """Read a table with a header; `usual` stands between its cells unless another fits better.
+    """Read a table with a header, or raise a LogError with the line that does not fit.
 
-    Raises:
-        LogError: if it is no table, with the line.
+    `usual` stands between its cells unless another delimiter fits better.
     """
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
@@ -144,11 +168,7 @@ def cells_table(
     comments: Sequence[list[str]] = (),
     delimiter: str = "\t",
 ) -> Table:
-    """Return the table of cells, with the line of each row; the first is the header.
-
-    Raises:
-        LogError: if they are no table, with the line.
-    """
+    """Return the table of cells, the header first; a LogError says in which line it is none."""
     header = _header(comments, plain, name)
     remarks = [f"passed over: lines of comments, {len(comments)}"] if comments else []
     rows: list[tuple[int, list[str]]] = []
@@ -173,10 +193,7 @@ def cells_table(
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
-    """Return the rows of a table of pandas with one header in place of its levels.
-
-    Below them the names of the index stand in a row whose other cells are empty.
-    """
+    """Return rows of pandas with one header in place of its levels and the row of index names."""
     top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
     for depth, cells in enumerate(top[1:], start=1):
         index = [cell for cell in cells if cell]
@@ -191,8 +208,7 @@ def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list
     return rows
 
 
-_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")
-"""What a row that is a note begins with."""
+_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")  # what a row that is a note begins with
 
 
 def _of_sheet(
@@ -349,7 +365,7 @@ def without_summaries(table: Table, asked: Asked) -> Table:
 
 def _counts(column: str, table: Table, arms: Collection[str]) -> bool:
     """Tell whether a column counts runs from 0 or 1 on, but for some rows with a word."""
-    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    cells = table.observed(column)
     words = [str(cell).lower() for cell in cells if _is_word(cell)]
     numbers = {number_of(cell) for cell in cells if not _is_word(cell)}
     counts = [{*map(float, range(n, n + max(2, len(numbers))))} for n in (0, 1)]
@@ -364,7 +380,6 @@ def _is_word(cell: Any) -> bool:
 
 
 def _title(line: int, row: TableRow) -> str:
-    """Return a row's line, and the first text in it."""
     texts = [str(cell).strip() for cell in row.values() if is_said(cell)]
     text = next((text for text in texts if number_of(text) is None), None)
     return f"line {line}" if text is None else f"line {line} ({text})"
