@@ -15,11 +15,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.numbers import counted, listed, of
 from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
-from reproaudit.formats.verdict import (
-    AlternativeAnswer,
-    Answer,
-    ReadingAnswer,
-)
+from reproaudit.formats.verdict import AlternativeAnswer, Answer, ReadingAnswer
 from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
     answering_runs,

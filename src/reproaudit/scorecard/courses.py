@@ -15,12 +15,7 @@ from itertools import accumulate
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
 from reproaudit.checks import Course, Drawing, Kind, Names, Run, Side, read_noun
-from reproaudit.declarations import (
-    MeasurementKind,
-    MeasurementMissingError,
-    Passes,
-    Quantity,
-)
+from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Passes, Quantity
 from reproaudit.formats.numbers import stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
 from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
@@ -222,12 +217,7 @@ def _arms(
         if shares_settings(base.arms[name], base.base)
     )
     if subject.check.group is not None:
-        yield (
-            "reference",
-            base.arms[subject.check.group],
-            base,
-            namer.arm(subject.check.group),
-        )
+        yield ("reference", base.arms[subject.check.group], base, namer.arm(subject.check.group))
 
 
 def _beside(answer: ClaimAnswer) -> Iterator[tuple[LineRole, str]]:

@@ -418,12 +418,7 @@ _VOIDS: Mapping[Void, str] = {
 
 def void_words(void: Void, about: str, runs: str, number: float | None, context: ClaimText) -> str:
     """Return why runs are void, as a page says it."""
-    arms = (
-        Void.REFERENCE_DIVERGED,
-        Void.REFERENCE_CRASHED,
-        Void.NO_REFERENCE,
-        Void.NOT_AS_MANY,
-    )
+    arms = (Void.REFERENCE_DIVERGED, Void.REFERENCE_CRASHED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
     name = context.namer.arm if void in arms else context.noun
     return _VOIDS[void].format(
         what=name(about),

@@ -108,11 +108,7 @@ def _each(identifiers: Iterable[str]) -> Any:
 
 
 def _root(
-    card: Scorecard,
-    files: list[CrateFile],
-    action: str,
-    article: str,
-    license_url: str | None,
+    card: Scorecard, files: list[CrateFile], action: str, article: str, license_url: str | None
 ) -> Entity:
     last = card.records.last
     said = f"What the paper claims, and what running it showed. {' '.join(card.head.verdict)}"
