@@ -314,10 +314,10 @@ def test_a_phrase_is_found_by_the_value_as_an_audit_or_a_page_has_it(key: str) -
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
     card = make_scorecard()
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    (depends,) = [said for said in paper.claims if said.outcome == "depends"]
-    (choice,) = paper.hangs_on
-    assert (choice.setting, choice.claims) == ("level", (depends.id,))
-    assert "0.3" in choice.values
+    (depends,) = [said for said in paper["claims"] if said["outcome"] == "depends"]
+    (choice,) = paper["hangs_on"]
+    assert (choice["setting"], choice["claims"]) == ("level", [depends["id"]])
+    assert "0.3" in choice["values"]
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:
