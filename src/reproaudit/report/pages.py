@@ -64,6 +64,11 @@ def markdown(card: Scorecard) -> str:
     return text
 
 
+def letter(card: Scorecard) -> str:
+    """Return the letter: what was rerun and found, then the questions with what hangs on each."""
+    return f"{templates().get_template('letter.md').render(card=card).rstrip()}\n"
+
+
 @cache
 def templates() -> Environment:
     """Return what renders templates as Markdown: whatever they insert is plain text."""

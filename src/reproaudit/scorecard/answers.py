@@ -38,7 +38,7 @@ from reproaudit.scorecard.courses import chart_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
 from reproaudit.scorecard.opening import digest_of_file, digest_of_records, tiers_of
-from reproaudit.scorecard.verdict import documented_in, note_of, words_of
+from reproaudit.scorecard.verdict import JudgedPaper, documented_in, note_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -385,6 +385,7 @@ def scorecard_of(
         if drawn is not None:
             figures[answer.id] = drawn
     stored = stored_tier(audit, tier)
+    judged_paper = JudgedPaper(audit, stored, claims, reviews, origin, before.before_bounds, panels)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
         slug=audit.paper.slug,
@@ -397,7 +398,7 @@ def scorecard_of(
         origin=origin,
         audit=audit,
         reviews=reviews,
-        **words_of(audit, stored, claims, reviews, origin, before.before_bounds, panels),
+        **judged_paper.words(),
     )
 
 

@@ -114,10 +114,10 @@ def _with_words(data: dict[str, Any]) -> Scorecard:
     """
     headless = {**data, "schema_version": SCHEMA_VERSION, "slug": "", **_NO_WORDS}
     card = Scorecard.model_validate_json(json.dumps(headless))
-    found = _verdict.words_of(
+    judged = _verdict.JudgedPaper(
         card.audit, card.tier, card.claims, card.reviews, card.origin, card.earlier_results
     )
-    return card.model_copy(update={**found, "slug": card.paper.slug})
+    return card.model_copy(update={**judged.words(), "slug": card.paper.slug})
 
 
 _verdict = deferred("reproaudit.scorecard.verdict")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from reproaudit.formats.numbers import counted, listed, of
 from reproaudit.formats.outcomes import look
@@ -422,7 +421,7 @@ def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
     others = other_readings(claim)
     forms = [
-        readings_by_end(claim, Figures.ALONE),
+        readings_by_end(claim, "alone"),
         readings_by_end(claim),
         readings_by_end(claim, places=False),
     ]
@@ -450,16 +449,12 @@ def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
     ]
 
 
-class Figures(Enum):
-    """How the number is said that a reading misses: not, alone, or at first with its bound."""
-
-    NONE = auto()
-    ALONE = auto()
-    AGAINST = auto()
+Figures = Literal["", "alone", "against"]
+"""How the number is said that a reading misses: not, alone, or at first with its bound."""
 
 
 def readings_by_end(
-    claim: ClaimText, figures: Figures = Figures.NONE, *, places: bool = True
+    claim: ClaimText, figures: Figures = "", *, places: bool = True
 ) -> dict[str, list[str]]:
     """Return other readings with k of n, by how they end.
 
@@ -473,8 +468,8 @@ def readings_by_end(
     for reading in other_readings(claim):
         missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
         figure = ""
-        if missed is not None and figures is not Figures.NONE:
-            figure = _in_brackets(claim, missed, against=figures is Figures.AGAINST, told=bounded)
+        if missed is not None and figures:
+            figure = _in_brackets(claim, missed, against=figures == "against", told=bounded)
         value = claim.stated_value(reading) if places else claim.arm(reading)
         count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
         ends.setdefault(f"{ends_as(reading)} with", []).append(f"{value}, {count}{figure}")

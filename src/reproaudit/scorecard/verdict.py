@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from reproaudit.audit.documentation import documentation_of
@@ -51,45 +53,11 @@ from reproaudit.scorecard.lines import (
 from reproaudit.scorecard.rows import rows_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgedPaper:
-    """What a head is made of: the claims with their answers and rows, and what is known of them.
+    """What the words of a scorecard are made of: a paper's answers, and what is known of them.
 
     Attributes:
-        tier: as it is stored, with a salt.
-        tried: every value that was tried, as `choices.tried_of` returns it.
-        choices: those that change an answer.
-        before_bounds: how many results stood before a bound of today.
-    """
-
-    audit: Audit
-    tier: str
-    texts: Sequence[ClaimText]
-    rows: Sequence[Row]
-    reviews: Reviews
-    tried: Sequence[TriedValue]
-    choices: Sequence[ChoiceRow]
-    origin: Origin | None = None
-    before_bounds: int = 0
-
-    @property
-    def own(self) -> list[ClaimText]:
-        """The paper's own claims."""
-        return [text for text in self.texts if text.whose == "paper"]
-
-
-def words_of(
-    audit: Audit,
-    tier: str,
-    claims: Sequence[ClaimAnswer],
-    reviews: Reviews,
-    origin: Origin | None = None,
-    before_bounds: int = 0,
-    panels: Mapping[str, Panel] | None = None,
-) -> dict[str, Any]:
-    """Return the fields of a scorecard that are words: head, rows, answers and tried.
-
-    Args:
         audit: with the claims that were judged.
         tier: as it is stored, with a salt.
         claims: the answers.
@@ -98,22 +66,52 @@ def words_of(
         before_bounds: how many results stood before a bound of today.
         panels: each claim before its records, by id; as `rows_of` takes it.
     """
-    texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
-    before = panels or {}
-    rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
-    tried = tried_of(audit, texts)
-    choices = choices_of(audit, texts)
-    judged = JudgedPaper(audit, tier, texts, rows, reviews, tried, choices, origin, before_bounds)
-    answers = tuple(map(answer_words, texts))
-    return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
+
+    audit: Audit
+    tier: str
+    claims: Sequence[ClaimAnswer]
+    reviews: Reviews
+    origin: Origin | None = None
+    before_bounds: int = 0
+    panels: Mapping[str, Panel] = field(default_factory=dict)
+
+    @cached_property
+    def texts(self) -> tuple[ClaimText, ...]:
+        """The claims with their answers."""
+        return texts_of(self.audit, self.claims, known_tier(self.tier.partition("-")[0]))
+
+    @cached_property
+    def rows(self) -> Mapping[str, Sequence[Row]]:
+        """The rows of each claim, by its id."""
+        ids = {text.answer.id: text for text in self.texts}
+        return {name: rows_of(text, self.panels.get(name)) for name, text in ids.items()}
+
+    @cached_property
+    def tried(self) -> Sequence[TriedValue]:
+        """Every value that was tried."""
+        return tried_of(self.audit, self.texts)
+
+    @cached_property
+    def choices(self) -> Sequence[ChoiceRow]:
+        """The choices that change an answer."""
+        return choices_of(self.audit, self.texts)
+
+    def words(self) -> dict[str, Any]:
+        """Return the fields of a scorecard that are words: head, rows, answers and tried."""
+        return {
+            "head": _fitting_head(self),
+            "rows": tuple(chain.from_iterable(self.rows.values())),
+            "answers": tuple(map(answer_words, self.texts)),
+            "tried": self.tried,
+        }
 
 
 MOST_HEAD_WORDS = 620
 """The most words of a page's first screen, marks and columns counted as words."""
 
 
-def head_of(judged: JudgedPaper) -> Head:
-    """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
+def _fitting_head(judged: JudgedPaper) -> Head:
+    """What a reader sees first; it becomes briefer in steps where it has too many words."""
     every = len(_head(judged, Brevity.WHOLE).choices)
     for brevity in Brevity:
         head = _with_count(_head(judged, brevity), every)
@@ -228,15 +226,11 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
     stand_in = _stand_ins(judged.texts)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
-    rows: dict[str, list[Row]] = {text.answer.id: [] for text in judged.texts}
-    for row in judged.rows:
-        rows[row.claim].append(row)
     lines = [
-        line_of(text, rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
+        line_of(text, judged.rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
         for text in in_order(judged.texts)
     ]
-    answers = [text.answer for text in judged.texts]
-    digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
+    digest = answers_digest(judged.audit, judged.tier, judged.claims, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     fewest = BRIEFEST_WORDS if brevity >= Brevity.COUNTS else FEWEST_WORDS
@@ -263,7 +257,7 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         measured_by="" if judged.origin is None else judged.origin.who,
         no_guess_varied=any(value.guess for value in judged.tried)
         and not any(value.cells for value in judged.tried),
-        fold=_fold(judged.texts, rows),
+        fold=_fold(judged),
     )
 
 
@@ -375,7 +369,7 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 
 
 def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
-    claims = judged.own
+    claims = [text for text in judged.texts if text.whose == "paper"]
     failed = sum(bool(text.base.crashed) for text in judged.texts)
     main = [claim for claim in claims if claim.claim.main]
     others = [claim for claim in claims if not claim.claim.main]
@@ -394,7 +388,7 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
 
 def _main(main: Sequence[ClaimText]) -> str:
     """Each main claim with its k of n, and the numbers that other stated values miss."""
-    more = ["".join(f"; {words}" for words in _elsewhere(claim, Figures.AGAINST)) for claim in main]
+    more = ["".join(f"; {words}" for words in _elsewhere(claim, "against")) for claim in main]
     if len(main) == 1:
         return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
@@ -424,7 +418,7 @@ def _core(claim: ClaimText) -> str:
     return named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
 
 
-def _elsewhere(claim: ClaimText, figures: Figures = Figures.NONE) -> list[str]:
+def _elsewhere(claim: ClaimText, figures: Figures = "") -> list[str]:
     """How a claim ended under other stated values: open with 10 pairs, 0 of 15."""
     if claim.answer.outcome is Outcome.DEPENDS:
         return []
@@ -519,22 +513,22 @@ def _question(choice: ChoiceRow) -> str:
     return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
-def _fold(texts: Sequence[ClaimText], rows: Mapping[str, Sequence[Row]]) -> str:
+def _fold(judged: JudgedPaper) -> str:
     """How many claims stand apart, by whose they are and how they ended, and what they miss."""
     names: Mapping[Whose, tuple[str, str]] = {
         "code": ("claim", "of the code alone"),
         "derived": ("claim", "that we derived"),
         "ours": ("question", "of ours"),
     }
-    clauses = clauses_of(texts)
+    clauses = clauses_of(judged.texts)
     parts = []
     for whose, (noun, which) in names.items():
-        outcomes = _ended_as(texts, whose)
+        outcomes = _ended_as(judged.texts, whose)
         missed = [
             f"“{clauses[text.answer.id]}”, {words}"
-            for text in texts
+            for text in judged.texts
             if text.whose == whose and text.answer.outcome is Outcome.SUPPORTED
-            for words in exceptions_in_brief(text, rows[text.answer.id])
+            for words in exceptions_in_brief(text, judged.rows[text.answer.id])
         ]
         ended = [
             f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"

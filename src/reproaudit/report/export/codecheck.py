@@ -26,7 +26,7 @@ from reproaudit.report.printable import clean
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
 
-def codecheck_export(request: ExportRequest) -> Exported:
+def codecheck(request: ExportRequest) -> Exported:
     """Return a CODECHECK's folder: the scorecard's files and `codecheck.yml`.
 
     Raises:

@@ -48,7 +48,7 @@ class CrateFile(NamedTuple):
     """Whether the run made it, or was given it."""
 
 
-def ro_crate_export(request: ExportRequest) -> Exported:
+def crate(request: ExportRequest) -> Exported:
     """Return the crate: the scorecard's files, the audit, and the metadata.
 
     Raises:
