@@ -21,9 +21,8 @@ from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.parts import claims_changed, parts, tried_words
+from reproaudit.report.parts import claims_changed, parts, row_words, tried_words
 from reproaudit.report.register import entry
-from reproaudit.report.rows import row_words
 from reproaudit.report.terminal import detail_lines, judged_lines, report_lines, run_lines
 from reproaudit.scorecard.words import bound_of, figure_of, typical_words
 from reproaudit.service.pages import write_registers, write_report

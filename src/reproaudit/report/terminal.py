@@ -14,9 +14,10 @@ from reproaudit.formats.numbers import counted, maker_words, of
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level, Verdict
 from reproaudit.records import Record
-from reproaudit.report.making import as_written_words
+from reproaudit.report.making import as_written_words, note_words
 from reproaudit.report.parts import (
     ClaimPart,
+    arms_counted,
     asks_words,
     bounded_words,
     certainty_words,
@@ -27,12 +28,11 @@ from reproaudit.report.parts import (
     meta,
     own_row,
     parts,
+    row_words,
     sides,
     stand_in_words,
     title_words,
 )
-from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import arms_counted, row_words
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5

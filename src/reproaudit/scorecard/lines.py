@@ -1,4 +1,4 @@
-"""A claim in a line: its clause and what was found, with k of n, in at most 25 words."""
+"""A claim in a line of at most 25 words, and what is said beside its rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from reproaudit.formats.numbers import counted, listed, of
+from reproaudit.formats.numbers import capital, counted, listed, number, of, share_range
 from reproaudit.formats.outcomes import look
-from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, RowRole
+from reproaudit.formats.scorecard import AnswerWords, ClaimLine, Row, RowDecision, RowRole
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -22,6 +22,7 @@ from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
     LEVEL_COUNTS,
     LEVELS_COUNTED,
+    WITHOUT,
     answering_runs,
     asked,
     count_words,
@@ -29,10 +30,11 @@ from reproaudit.scorecard.words import (
     figure_of,
     level_words,
     missing,
+    not_alike,
     typical_words,
     words,
 )
-from reproaudit.stats.binomial import Decision
+from reproaudit.stats.binomial import Decision, share_interval
 
 MOST_LINE_WORDS = 25
 """The most words of a claim's line, its title included."""
@@ -484,3 +486,92 @@ def _in_brackets(claim: ClaimText, missed: Estimate, *, against: bool, told: set
     form = bound if against and bound not in told else "{}"
     told.add(bound)
     return f" ({form.format(number)})" if number else ""
+
+
+# --- beside a claim's rows ------------------------------------------------------------------------
+
+
+def answer_words(claim: ClaimText) -> AnswerWords:
+    """Return what is said of a claim beside its rows."""
+    answer = claim.answer
+    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
+    depends = answer.outcome is Outcome.DEPENDS
+    return AnswerWords(
+        claim=answer.id,
+        mark=look(answer.outcome).mark,
+        finding=f"{capital(claim.claim.short)}: {cores_of(claim)[0]}",
+        source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
+        runs=_runs(claim),
+        certainty=() if depends else tuple(words(reason, claim) for reason in answer.reasons),
+        own=claim.own,
+        facts=tuple(_facts(claim)),
+    )
+
+
+def _runs(claim: ClaimText) -> str:
+    """How many runs say yes, with the 90 % interval of the share that would; others apart.
+
+    A claim that depends has the counts of both sides.
+    """
+    base = claim.base
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return sides_in_brief(claim)
+    if not base.valid:
+        return count_words(base) if base.n else "none"
+    yes, n = answering_runs(base)
+    share = "exact" if claim.claim.exact else share_range(*share_interval(yes, n))
+    return count_words(base, f" ({share})")
+
+
+def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:
+    answer = claim.answer
+    if claim.sets:
+        yield "Run with", f"{', '.join(claim.sets)}."
+    if answer.proxy:
+        yield "Stand-in", f"{answer.proxy}."
+    if alike := [*_alike(claim)]:
+        yield "Runs", f"{'; '.join(alike)}."
+    if claim.elsewhere:
+        yield "Elsewhere", f"{claim.elsewhere}."
+    if parts := [*_parts(claim)]:
+        yield "Without", f"{'; '.join(parts)}."
+    if reported := claim.claim.reported:
+        yield "Reported", "; ".join(f"{number.says} ({number.locator})" for number in reported)
+    if trained := [*_trained(claim)]:
+        yield "Training", f"loss {'; '.join(trained)}."
+
+
+def _trained(claim: ClaimText) -> Iterator[str]:
+    """The median training loss of each stated reading, from start to end; that of what is built."""
+    answer = claim.answer
+    for reading in answer.stated:
+        if reading.trained is not None:
+            value = f" with {claim.stated_value(reading)}" if answer.readings else ""
+            first, last = map(number, reading.trained)
+            yield f"{first} → {last}{value}"
+    built = answer.positive_control
+    if built is not None and built.trained is not None:
+        yield f"{number(built.trained[1])} {claim.arm(built)}"
+
+
+def _alike(claim: ClaimText) -> Iterator[str]:
+    """What runs have in common, what was not measured alike, and what has nothing to compare."""
+    base = claim.base
+    said = [reason.alike for reason in claim.answer.reasons]
+    yield from (not_alike(pair, claim) for pair in claim.answer.not_alike if pair not in said)
+    if base.equal:
+        yield "the same in every run"
+    if base.copies:
+        yield f"{base.copies} more were copies of these"
+    for name, count in base.left_over.items():
+        runs = counted(count, "run")
+        yield f"{runs} of {claim.namer.arm(name)} with other seeds are compared with none of these"
+
+
+def _parts(claim: ClaimText) -> Iterator[str]:
+    """What is left of the claim without each part."""
+    for ablation in claim.answer.ablations:
+        effects = claim.effects(ablation)
+        pair = f", {effects}" if effects else ""
+        word = WITHOUT[ablation.specificity]
+        yield f"{word} {claim.lacks(ablation)} ({count_words(ablation)}{pair})"

@@ -38,11 +38,11 @@ from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
 from reproaudit.scorecard.choices import choices_of, joined, tried_of
 from reproaudit.scorecard.claims import ClaimText, texts_of
-from reproaudit.scorecard.facts import answer_words
 from reproaudit.scorecard.lines import (
     BRIEF_LINE_WORDS,
     MOST_LINE_WORDS,
     Figures,
+    answer_words,
     cores_of,
     exceptions_in_brief,
     in_order,
