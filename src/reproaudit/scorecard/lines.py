@@ -387,17 +387,18 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     if not missed:
         return Forms(())
     counts = [of(row.yes, row.n) for row in missed]
-    numbers = [row.means or f"{row.quantity} {row.typical_words}".rstrip() for row in missed]
-    pairs = [*zip(missed, numbers, counts, strict=True)]
     which = f"a {noun}" if len(missed) == 1 else f"{len(missed)} {noun}s"
-    forms = [
-        "; ".join(f"{row.means or f'{row.says}, {row.bound_words}'}: {k}" for row, _, k in pairs),
-        "; ".join(
-            f"{row.means or f'{number}, {row.bound_words}'}: {k}" for row, number, k in pairs
-        ),
-        listed([f"{number} ({count})" for _, number, count in pairs]),
-        listed([f"{row.means or row.quantity} ({count})" for row, _, count in pairs]),
-    ]
+    full = []
+    bounded = []
+    bare = []
+    briefest = []
+    for row, count in zip(missed, counts, strict=True):
+        number = f"{row.quantity} {row.typical_words}".rstrip()
+        full.append(f"{row.means or f'{row.says}, {row.bound_words}'}: {count}")
+        bounded.append(f"{row.means or f'{number}, {row.bound_words}'}: {count}")
+        bare.append(f"{row.means or number} ({count})")
+        briefest.append(f"{row.means or row.quantity} ({count})")
+    forms = ["; ".join(full), "; ".join(bounded), listed(bare), listed(briefest)]
     begin = "stricter:" if missed[0].role is RowRole.STRICTER else "but"
     return Forms([f"{begin} {form}" for form in forms], f"but {which} in {listed(counts)}")
 
@@ -422,17 +423,13 @@ def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
 def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
     others = other_readings(claim)
-    forms = [
-        readings_by_end(claim, "alone"),
-        readings_by_end(claim),
-        readings_by_end(claim, places=False),
-    ]
+    brief = readings_by_end(claim, places=False)
+    forms = [readings_by_end(claim, "alone"), readings_by_end(claim), brief]
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms]
     ends = Counter(ends_as(reading, briefly=True) for reading in others)
-    brief = [
-        f"{how} with {'another value' if n == 1 else f'{n} values'}" for how, n in ends.items()
-    ]
-    return Forms(said if others else (), ", ".join(brief))
+    values = {how: "another value" if n == 1 else f"{n} values" for how, n in ends.items()}
+    last = ", ".join(f"{how} with {value}" for how, value in values.items())
+    return Forms(said if others else (), last)
 
 
 def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
@@ -461,7 +458,6 @@ def readings_by_end(
     """Return other readings with k of n, by how they end.
 
     Args:
-        claim: the claim.
         figures: how the number is said that they miss.
         places: whether it is said who states the value.
     """

@@ -58,10 +58,7 @@ class JudgedPaper:
     """What the words of a scorecard are made of: a paper's answers, and what is known of them.
 
     Attributes:
-        audit: with the claims that were judged.
         tier: as it is stored, with a salt.
-        claims: the answers.
-        reviews: with the note.
         origin: of measurements that are not ours, whose.
         before_bounds: how many results stood before a bound of today.
         panels: each claim before its records, by id; as `rows_of` takes it.
@@ -189,15 +186,9 @@ def words_in(head: Head) -> int:
 
 
 def _lines_counted(side: Sequence[ClaimLine]) -> str:
-    """The lines of one side with their title and legend."""
     lines = (f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in side)
-    return " ".join(
-        [
-            "**The paper's own claims** ·",
-            " · ".join(legend({line.outcome for line in side})),
-            *lines,
-        ]
-    )
+    marks = " · ".join(legend({line.outcome for line in side}))
+    return " ".join(["**The paper's own claims** ·", marks, *lines])
 
 
 MOST_AUTHORS = 6
@@ -298,10 +289,8 @@ def _of_whom(judged: JudgedPaper, *, own_alone: bool) -> list[ChoiceRow]:
 
 def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
     """Return how many variables the card and the reviewers find documented."""
-    documented = documentation_of(audit, reviews)
-    return DocumentedCounts(
-        card=documented.card, by_reviewers=documented.by_reviewers, of=documented.of
-    )
+    found = documentation_of(audit, reviews)
+    return DocumentedCounts(card=found.card, by_reviewers=found.by_reviewers, of=found.of)
 
 
 def scale_words(judged: JudgedPaper) -> str:
@@ -348,7 +337,6 @@ def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
 
 
 def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
-    """How many claims of somebody have which outcome."""
     found = Counter(text.answer.outcome for text in texts if text.whose in whose)
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
@@ -449,14 +437,13 @@ def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> 
 
 def _hangs_on(claims: Sequence[ClaimText]) -> str:
     """The settings on which claims depend, and whether we guessed them."""
-    names: dict[str, None] = {}
+    names = []
     for claim in claims:
-        guessed = any(isinstance(side, AlternativeAnswer) for side in claim.answer.sides or ())
-        for side in claim.answer.sides or ():
-            for varied in () if side.varied is None else side.varied.every:
-                name = claim.setting(varied.setting)
-                names[f"{name} (a guess)" if guessed else name] = None
-    return listed(list(names))
+        sides = claim.answer.sides or ()
+        guess = " (a guess)" * any(isinstance(side, AlternativeAnswer) for side in sides)
+        varied = [one for side in sides if side.varied is not None for one in side.varied.every]
+        names += [f"{claim.setting(one.setting)}{guess}" for one in varied]
+    return listed(list(dict.fromkeys(names)))
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
@@ -546,7 +533,7 @@ def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool)
     known = ", which we set knowing earlier results," if judged.before_bounds else ""
     if changed := _changed_by_bounds(judged.texts, clauses):
         yield f"If our bounds{known} were half or twice as wide, {changed}."
-    made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged, clauses)]
+    made = [*(_levels(judged) if with_levels else ()), *_made_by_us(judged, clauses)]
     if made:
         yield f"We {listed(made)}."
 
@@ -569,15 +556,14 @@ def _has_bound_of_ours(claim: ClaimText) -> bool:
     return any(limit.origin is Provenance.OURS for limit in limits)
 
 
-def _levels(judged: JudgedPaper) -> Iterator[str]:
+def _levels(judged: JudgedPaper) -> list[str]:
     levels = set()
     for text in judged.texts:
         grade = text.claim.grade
         if grade is not None and grade.origin == "ours":
             ordered = sorted(grade.primary, key=lambda place: (isinstance(place, str), place))
             levels.add(f"at {text.symbol} = {listed(list(map(at_words, ordered)))}")
-    if levels:
-        yield f"judged {listed(sorted(levels))}"
+    return [f"judged {listed(sorted(levels))}"] if levels else []
 
 
 MOST_NAMED = 2
@@ -586,15 +572,12 @@ MOST_NAMED = 2
 
 def _made_by_us(judged: JudgedPaper, clauses: Mapping[str, str]) -> Iterator[str]:
     """What we did, each a verb with its object."""
-    guesses: dict[str, bool] = {}
-    for value in judged.tried:
-        if value.guess:
-            guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
+    guesses = {value.setting for value in judged.tried if value.guess}
+    varied = {value.setting for value in judged.tried if value.guess and value.cells}
     if guesses:
-        varied = sum(guesses.values())
         some = counted(len(guesses), "setting")
-        all_varied = varied == len(guesses)
-        yield f"guessed and varied {some}" if all_varied else f"guessed {some} ({varied} varied)"
+        partly = f"guessed {some} ({len(varied)} varied)"
+        yield f"guessed and varied {some}" if varied == guesses else partly
     recalled = [text for text in judged.texts if text.claim.wording == "recalled"]
     names = [f"“{clauses.get(text.answer.id, text.claim.short)}”" for text in recalled]
     if recalled:
