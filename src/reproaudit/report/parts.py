@@ -325,7 +325,6 @@ def rows_shown(check: CheckRows, brief: int) -> list[Row]:
     """Return the rows of a condition that a page prints; every one that is not met is among them.
 
     Args:
-        check: the condition.
         brief: 0 for all rows; 1 without other values of guesses, which have a table of their own;
             from 2 on without any other arm that ended as it should; from 4 on without stated
             readings that meet it in as many runs as the claim's own.
@@ -366,7 +365,6 @@ def said_in_brief(check: CheckRows, brief: int) -> Iterator[tuple[str, bool]]:
     """Yield the rows of a condition in brief, and whether each is the claim's own and not met.
 
     Args:
-        check: the condition.
         brief: as of `rows_shown`; from 4 on, rows of one role that end alike are joined.
     """
     alike: dict[tuple[str, ...], list[Row]] = {}

@@ -34,8 +34,6 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
     """Write the register of a tier, and its badges; return the page, or raise a StoreError.
 
     Args:
-        folder: the tier's folder.
-        tier: smoke, quick or paper.
         found: each scorecard of the tier, by its folder.
     """
     ordered = sorted(found, key=lambda place: (found[place].paper.slug, len(place.parts), place))
@@ -180,8 +178,9 @@ def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
     """A label and further pieces in a row, each a text with the name of its colour."""
     drawn = []
     at = 0
-    texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
-    for text, colour in zip(texts, (LABEL, *(COLOURS[name] for _, name in pieces)), strict=True):
+    coloured = [(label, LABEL), *((text, COLOURS[name]) for text, name in pieces)]
+    texts = [clean(text) for text, _ in coloured]
+    for text, (_, colour) in zip(texts, coloured, strict=True):
         room = round(CHARACTER * len(text))
         drawn.append(
             Markup(

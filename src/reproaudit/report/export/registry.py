@@ -134,7 +134,6 @@ def export_files(
     """Write a format below `exports`, or to a folder or file.
 
     Args:
-        request: its material.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
 
     Returns:
