@@ -140,8 +140,6 @@ def _update(path: Path, text: str) -> None:
     write_whole(path, text)
 
 
-# --- badges ---------------------------------------------------------------------------------------
-
 COLOURS = {
     "green": "#0a5d3c",
     "yellow": "#654a00",

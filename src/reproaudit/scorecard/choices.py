@@ -208,8 +208,8 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
         own_yes = arm.own_yes
         own_n = arm.own_n
         counts = arm.counts
-        settled &= counts
         moved = arm.moves
+    settled &= counts
     same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
@@ -397,8 +397,9 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
+    undecided = (Answer.NEAR, Answer.UNFINISHED)
     return [
-        f"{claim.arm(other)}{_undecided(other)}"
+        claim.arm(other) + (f" ({ends_as(other)})" if other.answer in undecided else "")
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None
@@ -408,10 +409,6 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
         and other.answer is not _cell(claim, other).own_answer
         and (other.decision, other.yes, other.valid) == (arm.decision, arm.yes, arm.valid)
     ]
-
-
-def _undecided(arm: ReadingAnswer) -> str:
-    return f" ({ends_as(arm)})" if arm.answer in (Answer.NEAR, Answer.UNFINISHED) else ""
 
 
 def joined(
@@ -441,15 +438,14 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
     update = {
         "words": " or ".join(names),
         "value": f"{own} ({PLACES[Source.ASSUMPTION]})" if first.guess else own,
-        "others": tuple(_other(row, value, alone=alone) for row in same for value in row.others),
+        "others": tuple(
+            f"{row.words} {value}" if not alone and value[:1].isdigit() else value
+            for row in same
+            for value in row.others
+        ),
         "effects": effects,
     }
     return first.model_copy(update=update)
-
-
-def _other(row: ChoiceRow, value: str, *, alone: bool) -> str:
-    """A value; a number beside those of other settings with the name of its own."""
-    return f"{row.words} {value}" if not alone and value[:1].isdigit() else value
 
 
 def _shortened(

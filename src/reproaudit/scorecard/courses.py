@@ -152,9 +152,6 @@ def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | N
     return None
 
 
-# --- lines --------------------------------------------------------------------------------------
-
-
 def _lines(subject: _Subject, smaller: Panel | None) -> Iterator[Lines]:
     kept: dict[tuple[LineRole, str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
     for role, arm, there, label in _arms(subject, smaller):
@@ -303,9 +300,6 @@ def _judged(subject: _Subject, run: Run) -> Course:
     return steps, values / values[0] if subject.drawing.over_start else values
 
 
-# --- fits ---------------------------------------------------------------------------------------
-
-
 def _fit(check: Kind, line: Lines) -> Iterator[Lines]:
     """The law that is fitted to a run, where the check fits one."""
     if line.role not in FITS or len(set(line.x)) < 2:
@@ -321,9 +315,6 @@ def _typical(fits: Sequence[Lines]) -> Sequence[Lines]:
     """The fit with the middle rise among those to several runs."""
     ordered = sorted(fits, key=lambda fit: fit.runs[0][-1] - fit.runs[0][0])
     return ordered[len(ordered) // 2 :][:1]
-
-
-# --- words, bound and stages --------------------------------------------------------------------
 
 
 def _x_title(subject: _Subject) -> str:

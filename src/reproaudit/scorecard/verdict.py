@@ -112,18 +112,15 @@ def _fitting_head(judged: JudgedPaper) -> Head:
     every = len(_head(judged, Brevity.WHOLE).choices)
     for brevity in Brevity:
         head = _with_count(_head(judged, brevity), every)
-        if brevity >= Brevity.ROWS:
-            head = _with_fewer_rows(head, every)
+        while words_in(head) > MOST_HEAD_WORDS and _has_row_to_spare(head, brevity):
+            head = _with_count(head.model_copy(update={"choices": head.choices[:-1]}), every)
         if words_in(head) <= MOST_HEAD_WORDS:
             break
     return head
 
 
-def _with_fewer_rows(head: Head, every: int) -> Head:
-    """Leave out choices that turn no answer, the last first, until the head fits."""
-    while words_in(head) > MOST_HEAD_WORDS and head.choices and not head.choices[-1].turns:
-        head = _with_count(head.model_copy(update={"choices": head.choices[:-1]}), every)
-    return head
+def _has_row_to_spare(head: Head, brevity: Brevity) -> bool:
+    return brevity >= Brevity.ROWS and bool(head.choices) and not head.choices[-1].turns
 
 
 def _with_count(head: Head, every: int) -> Head:
@@ -207,15 +204,10 @@ def _of_papers(texts: Sequence[ClaimText]) -> list[ClaimText]:
     return [text for text in texts if text.whose in ("paper", "literature")]
 
 
-def _stand_ins(texts: Sequence[ClaimText]) -> str:
-    """The stand-ins on which the claims of papers were run; '' where any has none."""
-    used = dict.fromkeys(text.answer.proxy or "" for text in _of_papers(texts))
-    return "" if "" in used else "; ".join(used)
-
-
 def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
-    stand_in = _stand_ins(judged.texts)
+    stand_ins = dict.fromkeys(text.answer.proxy or "" for text in _of_papers(judged.texts))
+    stand_in = "" if "" in stand_ins else "; ".join(stand_ins)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
     lines = [
         line_of(text, judged.rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
@@ -238,7 +230,11 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         not_read=listed(paper.not_read),
         verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),
         note=note_of(judged.reviews, digest),
-        counts=_counts(judged.texts),
+        counts=HeadCounts(
+            paper=_ended_as(judged.texts, "paper"),
+            others=_ended_as(judged.texts, "literature", "code", "derived"),
+            questions=_ended_as(judged.texts, "ours"),
+        ),
         claims=tuple(lines),
         choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
@@ -326,14 +322,6 @@ def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
         return None
     stale = note.answers != answers
     return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
-
-
-def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
-    return HeadCounts(
-        paper=_ended_as(texts, "paper"),
-        others=_ended_as(texts, "literature", "code", "derived"),
-        questions=_ended_as(texts, "ours"),
-    )
 
 
 def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
@@ -463,10 +451,13 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
         names = (choice.setting, *choice.also)
         chosen = [settings[name] for name in names]
         text = (None if choice.also else chosen[0].ask) or _question(choice)
-        asked = text in told or (choice.also and not alone.isdisjoint(names))
-        if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
-            continue
-        if not chosen[0].ask and any(map(_is_between_papers, chosen)):
+        if (
+            text in told
+            or (choice.also and not alone.isdisjoint(names))
+            or any(one.ours for one in chosen)
+            or all(map(_is_no_question, chosen))
+            or (not chosen[0].ask and any(map(_is_between_papers, chosen)))
+        ):
             continue
         told.add(text)
         evidence = [effect.text for effect in choice.effects]
@@ -540,7 +531,9 @@ def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool)
 
 def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) -> str:
     """Whose answers would change with every bound of ours half or twice as wide."""
-    if not any(map(_has_bound_of_ours, claims)):
+    arms = [arm for claim in claims for arm in (claim.base, *claim.answer.support)]
+    origins = {estimate.limit.origin for arm in arms for estimate in arm.estimates}
+    if Provenance.OURS not in origins:
         return ""
     turned = [claim for claim in claims if claim.answer.other_bounds]
     if not turned:
@@ -548,12 +541,6 @@ def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) 
     names = [f"“{clauses.get(claim.answer.id, claim.claim.short)}”" for claim in turned]
     answers = "this answer" if len(turned) == 1 else "these answers"
     return f"{answers} would change: {listed(names)}"
-
-
-def _has_bound_of_ours(claim: ClaimText) -> bool:
-    arms = (claim.base, *claim.answer.support)
-    limits = [estimate.limit for arm in arms for estimate in arm.estimates]
-    return any(limit.origin is Provenance.OURS for limit in limits)
 
 
 def _levels(judged: JudgedPaper) -> list[str]:
