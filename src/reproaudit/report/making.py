@@ -47,17 +47,13 @@ def made_words(card: Scorecard) -> Iterator[str]:
     made = card.made
     machine = made.environment
     if machine is not None:
-        packages = ", ".join(
-            f"{name} {version}" for name, version in sorted(machine.packages.items())
-        )
-        yield f"Python {machine.python}; {packages}."
+        packages = [f"{name} {version}" for name, version in sorted(machine.packages.items())]
+        yield f"Python {machine.python}; {', '.join(packages)}."
         threads = "" if machine.threads is None else f", {machine.threads} thread a run"
         yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
         if made.of_today is False:
             whole = [revision or "unknown" for revision in made.revisions]
-            short = dict.fromkeys(
-                f"{each[:12]}{'+dirty' * each.endswith('+dirty')}" for each in whole
-            )
+            short = dict.fromkeys(f"{r[:12]}{'+dirty' * r.endswith('+dirty')}" for r in whole)
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
         if made.adopted:
             codes = listed([code[:8] for code in (*made.adopted, made.code)])
@@ -146,24 +142,18 @@ def opinions(card: Scorecard) -> list[str]:
     for dispute in sorted(card.reviews.disputes, key=day):
         to_it = [answer for answer in answers if answer.to == dispute.claim]
         replies = "".join(f" {each.by}, {each.as_of}: {each.statement}" for each in to_it)
-        about = (
-            f"claim “{said.get(dispute.claim, dispute.claim)}”"
-            if dispute.claim
-            else _about(card, dispute)
-        )
-        found.append(
-            f"{dispute.reviewer}, {dispute.as_of}, disputes the {about}: {dispute.reason}{replies}"
-        )
+        claim = f"claim “{said.get(dispute.claim, dispute.claim)}”" if dispute.claim else ""
+        disputes = f"disputes the {claim or _about(card, dispute)}: {dispute.reason}"
+        found.append(f"{dispute.reviewer}, {dispute.as_of}, {disputes}{replies}")
     disputed = {dispute.claim for dispute in card.reviews.disputes}
     for answer in answers:
         if answer.to not in disputed:
             about = said.get(answer.to, answer.to)
             found.append(f"{answer.by}, {answer.as_of}, on “{about}”: {answer.statement}")
     for sign_off in sorted(card.reviews.sign_offs, key=day):
-        is_of_this = sign_off.version == version_of(card.audit)
-        which = "this version" if is_of_this else "another version"
-        who = sign_off.reviewer
-        found.append(f"{who}, {sign_off.as_of}, signed off {which} of the audit.")
+        which = "this" if sign_off.version == version_of(card.audit) else "another"
+        signed = f"signed off {which} version of the audit."
+        found.append(f"{sign_off.reviewer}, {sign_off.as_of}, {signed}")
     return found
 
 

@@ -301,7 +301,6 @@ def _judged(subject: _Subject, run: Run) -> Course:
 
 
 def _fit(check: Kind, line: Lines) -> Iterator[Lines]:
-    """The law that is fitted to a run, where the check fits one."""
     if line.role not in FITS or len(set(line.x)) < 2:
         return
     law = check.fitted(np.asarray(line.x), np.asarray(line.runs[0]))

@@ -286,10 +286,8 @@ def _figure(claim: ClaimText, estimate: Estimate, *, with_noun: bool = True) -> 
 
 
 def _unclear(claim: ClaimText) -> list[str]:
-    """Why there is no answer."""
-    reasons = claim.answer.reasons
     base = claim.base
-    first = reasons[0] if reasons else None
+    first = next(iter(claim.answer.reasons), None)
     if first is None:
         return [count_words(base)]
     if first.kind is ReasonKind.NEAR and first.arm == base.name:

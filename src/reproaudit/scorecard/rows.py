@@ -254,32 +254,32 @@ def _row(put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
     limit = estimate.limit
     decision = _decision(put, estimate)
     within = limit.side is Side.WITHIN
-    values: dict[str, Any] = {
-        "condition": estimate.name,
-        "noun": called_of(number, noun),
-        "means": claim.without(check),
-        "says": typical_words(estimate, number, noun, held, with_worst=False),
-        "typical": estimate.median,
-        "typical_words": _number_words(estimate, number, estimate.median),
-        "farthest": estimate.worst,
-        "farthest_words": _number_words(estimate, number, estimate.worst),
-        "far": far_of(estimate),
-        "far_words": tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
-        "mean": estimate.mean,
-        "at_least": estimate.censored.count(Censored.AT_LEAST),
-        "at_most": estimate.censored.count(Censored.AT_MOST),
-        "unit": estimate.unit,
-        "side": limit.side,
-        "bound": limit.target if within else limit.at,
-        "margin": limit.at if within else None,
-        "bound_words": asked(estimate, number),
-        "provenance": limit.origin,
-        "number_from": limit.number_from,
-        "bound_why": limit.why or "",
-        "decision": decision,
-        "why": _why(put, estimate, decision),
-    }
-    return Row(**_frame(put, check, put.place + estimate.check, at), **values)
+    return Row(
+        **_frame(put, check, put.place + estimate.check, at),
+        condition=estimate.name,
+        noun=called_of(number, noun),
+        means=claim.without(check),
+        says=typical_words(estimate, number, noun, held, with_worst=False),
+        typical=estimate.median,
+        typical_words=_number_words(estimate, number, estimate.median),
+        farthest=estimate.worst,
+        farthest_words=_number_words(estimate, number, estimate.worst),
+        far=far_of(estimate),
+        far_words=tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
+        mean=estimate.mean,
+        at_least=estimate.censored.count(Censored.AT_LEAST),
+        at_most=estimate.censored.count(Censored.AT_MOST),
+        unit=estimate.unit,
+        side=limit.side,
+        bound=limit.target if within else limit.at,
+        margin=limit.at if within else None,
+        bound_words=asked(estimate, number),
+        provenance=limit.origin,
+        number_from=limit.number_from,
+        bound_why=limit.why or "",
+        decision=decision,
+        why=_why(put, estimate, decision),
+    )
 
 
 def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
@@ -349,7 +349,6 @@ def _answer(arm: ArmAnswer) -> str:
 
 
 def _decision(put: _Put, estimate: Estimate) -> RowDecision:
-    """What the runs decide of a condition."""
     if put.is_blind:
         return RowDecision.TELLS_NOTHING
     if not put.n:

@@ -480,7 +480,6 @@ def _is_no_question(setting: Setting) -> bool:
 
 
 def _is_between_papers(setting: Setting) -> bool:
-    """Whether it is another paper that states a value."""
     stated: Sequence[Setting | Reading] = [setting, *setting.readings]
     return any(value.who or value.source is Source.REPRODUCTION for value in stated)
 
@@ -553,7 +552,7 @@ def _levels(judged: JudgedPaper) -> list[str]:
     return [f"judged {listed(sorted(levels))}"] if levels else []
 
 
-MOST_NAMED = 2
+MOST_RECALLED = 2
 """The most claims worded from memory that are named; more are counted."""
 
 
@@ -568,7 +567,7 @@ def _made_by_us(judged: JudgedPaper, clauses: Mapping[str, str]) -> Iterator[str
     recalled = [text for text in judged.texts if text.claim.wording == "recalled"]
     names = [f"“{clauses.get(text.answer.id, text.claim.short)}”" for text in recalled]
     if recalled:
-        some = listed(names) if len(names) <= MOST_NAMED else counted(len(names), "claim")
+        some = listed(names) if len(names) <= MOST_RECALLED else counted(len(names), "claim")
         yield f"worded {some} from memory"
     if left := len(judged.audit.not_audited):
         yield f"left out {counted(left, 'claim')}"

@@ -139,7 +139,6 @@ def _without_number(estimate: Estimate) -> str:
 
 
 def _read(estimate: Estimate) -> int:
-    """How many runs can be held against a bound."""
     return sum(holds is not None for holds in estimate.holds)
 
 
@@ -272,9 +271,8 @@ def words(reason: Reason, context: ClaimText) -> str:
 
 
 def _no_control(_reason: Reason, context: ClaimText) -> str:
-    claim = context.claim
-    lacking = "none was run" if claim.nulls else "none is named"
-    return f"no control: {claim.no_control or lacking}"
+    lacking = "none was run" if context.claim.nulls else "none is named"
+    return f"no control: {context.claim.no_control or lacking}"
 
 
 def _few_runs(_reason: Reason, context: ClaimText) -> str:

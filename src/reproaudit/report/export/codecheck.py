@@ -48,7 +48,6 @@ def codecheck(request: ExportRequest) -> Exported:
 def _named(
     names: Iterable[str], orcids: Sequence[str], option: str, whose: str
 ) -> list[dict[str, str]]:
-    """People with the ORCID iDs that were said."""
     called = [clean(name) for name in names]
     if len(orcids) > len(called):
         raise UsageError(
