@@ -425,7 +425,7 @@ class ClaimItem(pytest.Item):
         """Passes if the claim is supported, fails on chosen outcomes, is skipped otherwise."""
         from reproaudit.formats.outcomes import look
         from reproaudit.formats.verdict import Outcome
-        from reproaudit.report.rows import claim_details
+        from reproaudit.report.parts import claim_details
 
         if self._card is None:
             missing = f"not tested: {self._lacking()}"

@@ -13,8 +13,8 @@ from factories import make_scorecard
 from miniatures import claim, setting
 from reproaudit.errors import UsageError
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report.export.letter import letter
 from reproaudit.report.export.registry import ExportRequest, exported
+from reproaudit.report.pages import letter
 
 ORCID = "0000-0002-1825-0097"
 

@@ -98,11 +98,11 @@ def test_no_cell_of_the_register_is_a_formula(begins: str) -> None:
     origin = Origin(who=who, source="a table", framework="f", made=date(2026, 1, 2))
     card = make_scorecard().model_copy(update={"origin": origin})
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    claim = paper.claims[0].model_copy(update={"text": f"{begins}1+1"})
-    found = register_csv([paper.model_copy(update={"claims": (claim,)})])
+    claim = {**paper["claims"][0], "text": f"{begins}1+1"}
+    found = register_csv([{**paper, "claims": [claim]}])
     (_, row) = csv.reader(io.StringIO(found))
     assert [cell[:1] for cell in row[-2:]] == ["'", "'"]
-    assert row[5:7] == [str(claim.yes), str(claim.n)]
+    assert row[5:7] == [str(claim["yes"]), str(claim["n"])]
 
 
 def figure_of(data: dict[str, Any]) -> dict[str, Any]:

@@ -21,9 +21,8 @@ from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Estimate, Outcome
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.parts import claims_changed, parts, tried_words
+from reproaudit.report.parts import claims_changed, parts, row_words, tried_words
 from reproaudit.report.register import entry
-from reproaudit.report.rows import row_words
 from reproaudit.report.terminal import detail_lines, judged_lines, report_lines, run_lines
 from reproaudit.scorecard.words import bound_of, figure_of, typical_words
 from reproaudit.service.pages import write_registers, write_report
@@ -314,10 +313,10 @@ def test_a_phrase_is_found_by_the_value_as_an_audit_or_a_page_has_it(key: str) -
 def test_the_register_names_the_choice_on_which_a_claim_hangs() -> None:
     card = make_scorecard()
     paper = entry(card, Path("paper/mini"), Path("paper"))
-    (depends,) = [said for said in paper.claims if said.outcome == "depends"]
-    (choice,) = paper.hangs_on
-    assert (choice.setting, choice.claims) == ("level", (depends.id,))
-    assert "0.3" in choice.values
+    (depends,) = [said for said in paper["claims"] if said["outcome"] == "depends"]
+    (choice,) = paper["hangs_on"]
+    assert (choice["setting"], choice["claims"]) == ("level", [depends["id"]])
+    assert "0.3" in choice["values"]
 
 
 def test_a_claim_that_is_gone_leaves_no_badge(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from reproaudit.audit.review import (
 )
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.formats.verdict import Outcome
-from reproaudit.report.reviews import decisions, note_words, opinions
+from reproaudit.report.making import decisions, note_words, opinions
 from reproaudit.scorecard.answers import with_reviews
 
 DAY = date(2026, 11, 26)

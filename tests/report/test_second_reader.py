@@ -20,8 +20,7 @@ from reproaudit.formats.scorecard import Made, Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.judge import arms, judge
 from reproaudit.report.pages import html, markdown
-from reproaudit.report.parts import is_expected, is_stated, own_row, parts
-from reproaudit.report.rows import arm_words, row_words
+from reproaudit.report.parts import arm_words, is_expected, is_stated, own_row, parts, row_words
 from reproaudit.report.terminal import detail_lines, report_lines
 from reproaudit.scorecard import answers
 from reproaudit.scorecard.files import read_scorecard

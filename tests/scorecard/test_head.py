@@ -19,8 +19,7 @@ from reproaudit.formats.numbers import at_words
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
 from reproaudit.formats.verdict import Outcome
 from reproaudit.records import Measurements, Record, Series
-from reproaudit.report.export.letter import letter
-from reproaudit.report.pages import html, markdown
+from reproaudit.report.pages import html, letter, markdown
 from reproaudit.report.terminal import report_lines
 from reproaudit.scorecard.answers import with_reviews
 from reproaudit.scorecard.claims import texts_of

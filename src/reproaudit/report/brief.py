@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import maker_words, of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.report.rows import arms_counted
+from reproaudit.report.parts import arms_counted
 
 MOST_LINES = 60
 """Lines of the page."""

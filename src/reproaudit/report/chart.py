@@ -129,7 +129,7 @@ def _heights(figure: Figure) -> list[float]:
     if figure.log_y:
         least = min(heights) / FAR_AWAY
         most = max(heights) * FAR_AWAY
-        return heights + [min(max(value, least), most) for value in built]
+        built = [min(max(value, least), most) for value in built]
     return heights + built
 
 
@@ -161,7 +161,6 @@ def _drawn(figure: Figure, lines: Lines, x: _Axis, y: _Axis) -> Iterator[Markup]
 
 
 def _accepted(figure: Figure, y: _Axis, frame: _Frame) -> Iterator[Markup]:
-    """The accepted side as a shade."""
     if figure.accepted is None:
         return
     low, high = figure.accepted
@@ -258,9 +257,10 @@ def ends(part: ClaimPart) -> Markup:
     """
     blocks: list[Markup] = []
     top = 0.0
-    for check in [check for check in part.checks if check[0].role is RowRole.DECIDES]:
-        parts, top = _block(part, check, top)
-        blocks += parts
+    for check in part.checks:
+        if check[0].role is RowRole.DECIDES:
+            parts, top = _block(part, check, top)
+            blocks += parts
     label = f"{part.line.title}: every run as a mark"
     return _svg("chart", WIDTH, top, label, blocks) if blocks else Markup()
 
@@ -393,8 +393,8 @@ class _Axis:
     def __init__(self, values: Sequence[float], log: bool, start: float, end: float) -> None:
         positive = [value for value in values if value > 0]
         self.log = log and bool(positive)
-        self.low = min(positive) if self.log else min(values)
-        self.high = max(positive) if self.log else max(values)
+        self.low = min(positive if self.log else values)
+        self.high = max(positive if self.log else values)
         if self.high - self.low < (0.0 if self.log else LEAST_SPAN) or self.high == self.low:
             self.high = self.low * 2 if self.log else self.low + 1.0
         self._decades = math.log(self.high) - math.log(self.low) if self.log else 0.0

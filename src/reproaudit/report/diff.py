@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from reproaudit.audit.documentation import documentation_of
 from reproaudit.audit.seeds import rule
@@ -46,30 +46,40 @@ class Comparison(StrictModel):
 
 def compare(before: Scorecard, after: Scorecard) -> Comparison:
     """Compare two scorecards."""
+    first = _said(before)
+    then = _said(after)
     changes = [
-        *_both("paper", {"slug": before.paper.slug}, {"slug": after.paper.slug}),
-        *_both("claim", _claims(before), _claims(after)),
-        *_both("rule", _rules(before), _rules(after)),
-        *_both("setting", _settings(before), _settings(after)),
-        *_both("software", _software(before), _software(after)),
-        *_both("documentation", _documented(before), _documented(after)),
+        Change(part=part, name=name, before=said.get(name), after=then[part].get(name))
+        for part, said in first.items()
+        for name in dict.fromkeys((*said, *then[part]))
+        if said.get(name) != then[part].get(name)
     ]
     return Comparison(before=_name(before), after=_name(after), changes=tuple(changes))
 
 
-def _both(part: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
-    for name in dict.fromkeys((*before, *after)):
-        if before.get(name) != after.get(name):
-            yield Change(part=part, name=name, before=before.get(name), after=after.get(name))
+def _said(card: Scorecard) -> dict[str, dict[str, str]]:
+    """What is compared, by part and name."""
+    judged = dict.fromkeys(c.experiment for c in card.audit.claims) if card.scale == "paper" else ()
+    documented = documentation_of(card.audit, card.reviews).variables
+    return {
+        "paper": {"slug": card.paper.slug},
+        "claim": {answer.id: _claim(answer) for answer in card.claims},
+        # of a rule the seeds at the paper's own scale are drawn
+        "rule": {name: rule(card.audit, name, "paper")[:12] for name in judged},
+        "setting": {
+            name: f"{setting_value(setting.at(card.scale))} ({setting.side})"
+            for name, setting in card.audit.every_setting().items()
+        },
+        "software": {name: ", ".join(used) for name, used in card.records.software.items()},
+        "documentation": {
+            row.variable.name: "documented" if row.documented else "not" for row in documented
+        },
+    }
 
 
 def _name(card: Scorecard) -> str:
     last = card.records.last
     return f"{card.paper.slug} ({card.tier}, {last.date() if last else 'no records'})"
-
-
-def _claims(card: Scorecard) -> dict[str, str]:
-    return {answer.id: _claim(answer) for answer in card.claims}
 
 
 def _claim(answer: ClaimAnswer) -> str:
@@ -82,25 +92,3 @@ def _claim(answer: ClaimAnswer) -> str:
     ]
     level = f", {answer.level}" if answer.level else ""
     return f"{answer.outcome}{level}, {of(base.yes, base.n)}; {', '.join(typical)}"
-
-
-def _rules(card: Scorecard) -> dict[str, str]:
-    """The rule of each experiment, of which the seeds at the paper's own scale are drawn."""
-    judged = dict.fromkeys(c.experiment for c in card.audit.claims) if card.scale == "paper" else ()
-    return {name: rule(card.audit, name, "paper")[:12] for name in judged}
-
-
-def _settings(card: Scorecard) -> dict[str, str]:
-    return {
-        name: f"{setting_value(setting.at(card.scale))} ({setting.side})"
-        for name, setting in card.audit.every_setting().items()
-    }
-
-
-def _software(card: Scorecard) -> dict[str, str]:
-    return {name: ", ".join(versions) for name, versions in card.records.software.items()}
-
-
-def _documented(card: Scorecard) -> dict[str, str]:
-    found = documentation_of(card.audit, card.reviews).variables
-    return {row.variable.name: "documented" if row.documented else "not" for row in found}

@@ -59,16 +59,10 @@ PAGES: Mapping[str, PageFormat] = {
             lambda card: str(_pages.html(card)),
         ),
         PageFormat(
-            "json",
-            "application/json",
-            "The scorecard, with every number, for programs",
-            json_text,
+            "json", "application/json", "The scorecard, with every number, for programs", json_text
         ),
         PageFormat(
-            "md",
-            "text/markdown",
-            "The scorecard, as text",
-            lambda card: str(_pages.markdown(card)),
+            "md", "text/markdown", "The scorecard, as text", lambda card: str(_pages.markdown(card))
         ),
     )
 }

@@ -1,14 +1,20 @@
-"""What a page says of its making: records, versions, settings, measurements, findings."""
+"""What a page says of its making: records, versions, settings, findings; and of reviews.
+
+What an audit no longer has is named by its id.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from reproaudit.audit.documentation import Documented
 from reproaudit.audit.model import Finding
+from reproaudit.audit.review import Dispute, version_of
 from reproaudit.declarations import Declaration
+from reproaudit.formats.names import Namer
 from reproaudit.formats.numbers import counted, listed, setting_value, several
-from reproaudit.formats.scorecard import LeftOut, Scorecard
+from reproaudit.formats.scorecard import HeadNote, LeftOut, Scorecard
 
 
 def as_written_words(card: Scorecard) -> str:
@@ -41,17 +47,13 @@ def made_words(card: Scorecard) -> Iterator[str]:
     made = card.made
     machine = made.environment
     if machine is not None:
-        packages = ", ".join(
-            f"{name} {version}" for name, version in sorted(machine.packages.items())
-        )
-        yield f"Python {machine.python}; {packages}."
+        packages = [f"{name} {version}" for name, version in sorted(machine.packages.items())]
+        yield f"Python {machine.python}; {', '.join(packages)}."
         threads = "" if machine.threads is None else f", {machine.threads} thread a run"
         yield f"{machine.device}{threads}; {machine.form} form; {machine.platform}."
         if made.of_today is False:
             whole = [revision or "unknown" for revision in made.revisions]
-            short = dict.fromkeys(
-                f"{each[:12]}{'+dirty' * each.endswith('+dirty')}" for each in whole
-            )
+            short = dict.fromkeys(f"{r[:12]}{'+dirty' * r.endswith('+dirty')}" for r in whole)
             yield f"Made by other code than today's: revision {several(list(short), 6)}."
         if made.adopted:
             codes = listed([code[:8] for code in (*made.adopted, made.code)])
@@ -118,3 +120,61 @@ def measurements(card: Scorecard) -> list[tuple[str, Declaration]]:
     """Return every measurement with its name, the shared ones first."""
     own = [experiment.measurements for experiment in card.audit.experiments.values()]
     return [pair for named in (card.audit.measurements, *own) for pair in named.items()]
+
+
+def decisions(card: Scorecard) -> list[str]:
+    """Return every decision on a variable, in the order of the audit's variables."""
+    return [
+        f"{variable.name}: {review.reviewer}, {review.as_of}, {review.decision.replace('_', ' ')}. "
+        f"{review.reason}"
+        for variable in card.audit.variables
+        for review in card.reviews.variables.get(variable.name, ())
+    ]
+
+
+def opinions(card: Scorecard) -> list[str]:
+    """Return the disputes with their answers, then other answers, then sign-offs; oldest first."""
+    said = {finding.id: finding.statement for finding in card.audit.findings}
+    said |= {claim.id: claim.short for claim in card.audit.claims}
+    day = attrgetter("as_of")
+    answers = sorted(card.reviews.responses, key=day)
+    found = []
+    for dispute in sorted(card.reviews.disputes, key=day):
+        to_it = [answer for answer in answers if answer.to == dispute.claim]
+        replies = "".join(f" {each.by}, {each.as_of}: {each.statement}" for each in to_it)
+        claim = f"claim “{said.get(dispute.claim, dispute.claim)}”" if dispute.claim else ""
+        disputes = f"disputes the {claim or _about(card, dispute)}: {dispute.reason}"
+        found.append(f"{dispute.reviewer}, {dispute.as_of}, {disputes}{replies}")
+    disputed = {dispute.claim for dispute in card.reviews.disputes}
+    for answer in answers:
+        if answer.to not in disputed:
+            about = said.get(answer.to, answer.to)
+            found.append(f"{answer.by}, {answer.as_of}, on “{about}”: {answer.statement}")
+    for sign_off in sorted(card.reviews.sign_offs, key=day):
+        which = "this" if sign_off.version == version_of(card.audit) else "another"
+        signed = f"signed off {which} version of the audit."
+        found.append(f"{sign_off.reviewer}, {sign_off.as_of}, {signed}")
+    return found
+
+
+def note_words(note: HeadNote) -> str:
+    """Return whose opinion a note is, from when, and whether claims or answers have changed."""
+    stale = "; claims or answers have changed since" if note.stale else ""
+    return f"opinion of {note.by}, {note.as_of}{stale}"
+
+
+def _about(card: Scorecard, dispute: Dispute) -> str:
+    """The arm or the setting that is disputed, as pages call it."""
+    namer = Namer(card.audit)
+    if dispute.arm is not None:
+        arms = [arm for claim in card.audit.claims for _, arm in claim.arms()]
+        own = [arm.words for arm in arms if not isinstance(arm, str) and arm.name == dispute.arm]
+        return f"arm “{next(filter(None, own), namer.arm(dispute.arm))}”"
+    source = str(dispute.source)
+    experiment, _, name = source.rpartition(".")
+    if experiment in card.audit.experiments:
+        title = card.audit.experiments[experiment].title
+        return f"setting “{namer.setting(experiment, name)} ({title})”"
+    shared = card.audit.settings.get(source)
+    called = source if experiment else source.replace("_", " ")
+    return f"setting “{shared.words if shared and shared.words else called}”"

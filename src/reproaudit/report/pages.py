@@ -13,7 +13,7 @@ from markupsafe import Markup
 from reproaudit.audit import documentation
 from reproaudit.formats import numbers, outcomes
 from reproaudit.formats.scorecard import Scorecard
-from reproaudit.report import chart, making, parts, reviews, rows
+from reproaudit.report import chart, making, parts
 from reproaudit.report.printable import clean
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -28,7 +28,7 @@ MOST_WORDS = 3000
 BRIEFER = ((0, 9), (1, 9), (2, 3), (3, 2), (4, 1), (5, 0), (6, 0))
 """How a long page becomes brief: which rows it leaves out, and how many facts a claim keeps."""
 
-_HELPERS = (numbers, outcomes, chart, parts, rows, reviews)
+_HELPERS = (numbers, outcomes, chart, parts)
 """Modules whose names templates use."""
 
 
@@ -45,7 +45,7 @@ def environment() -> Environment:
     for module in _HELPERS:
         rendering.globals.update(vars(module))
     style = STYLE.read_text(encoding="utf-8")
-    rendering.globals.update(d=documentation, m=making, r=reviews, style=style)
+    rendering.globals.update(d=documentation, m=making, note_words=making.note_words, style=style)
     return rendering
 
 
@@ -62,6 +62,11 @@ def markdown(card: Scorecard) -> str:
         if text.count("\n") <= LONGEST_PAGE and len(text.split()) <= MOST_WORDS:
             break
     return text
+
+
+def letter(card: Scorecard) -> str:
+    """Return the letter: what was rerun and found, then the questions with what hangs on each."""
+    return f"{templates().get_template('letter.md').render(card=card).rstrip()}\n"
 
 
 @cache

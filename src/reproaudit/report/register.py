@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from markupsafe import Markup
 
 from reproaudit.audit.documentation import documentation_of
-from reproaudit.declarations import StrictModel
 from reproaudit.files import write_whole
 from reproaudit.formats.outcomes import look
-from reproaudit.formats.scorecard import HeadCounts, Scorecard, Whose
-from reproaudit.formats.verdict import ClaimAnswer, Level, Outcome
+from reproaudit.formats.scorecard import Scorecard
+from reproaudit.formats.verdict import ClaimAnswer, Outcome
 from reproaudit.report.pages import environment
-from reproaudit.report.parts import ClaimPart, parts
+from reproaudit.report.parts import parts
 from reproaudit.report.printable import clean
 
 PAGE = "index.html"
@@ -29,82 +30,10 @@ _FORMULA = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 """What begins a formula, also in full width."""
 
 
-class ClaimEntry(StrictModel):
-    """A claim in the register."""
-
-    id: str
-    short: str
-    """The claim as a clause."""
-    main: bool
-    whose: Whose
-    """The paper's, its code's, derived by us, or a question of ours."""
-    outcome: Outcome
-    certainty: Level | None
-    yes: int
-    n: int
-    """The runs that say yes or no."""
-    text: str
-    """What was found, in words."""
-
-
-class ChoiceEntry(StrictModel):
-    """A choice that changes an answer."""
-
-    setting: str
-    """What a page calls it."""
-    values: str
-    """One value and the others, with who states them."""
-    claims: tuple[str, ...]
-
-
-class PaperEntry(StrictModel):
-    """A paper in the register."""
-
-    slug: str
-    title: str
-    venue: str
-    verdict: str
-    """Its verdict, in two sentences at most."""
-    counts: HeadCounts
-    """The outcomes, counted; those of the paper's own claims are shown."""
-    questions: tuple[str, ...]
-    hangs_on: tuple[ChoiceEntry, ...]
-    """The choices that change an answer."""
-    card: int
-    """Variables documented by the card."""
-    documented: int | None
-    """Variables documented by the reviewers' word; null where nobody has reviewed."""
-    of: int
-    """The variables that are scored."""
-    page: str
-    """Its page, below the register's folder."""
-    origin: str | None
-    """Who measured, if it was not us."""
-    claims: tuple[ClaimEntry, ...]
-    """The paper's own first."""
-
-
-class Register(StrictModel):
-    """The papers of one tier."""
-
-    schema_version: int = REGISTER_VERSION
-    tier: str
-    """smoke, quick or paper."""
-    papers: tuple[PaperEntry, ...]
-    """By short name; measurements from elsewhere behind our own."""
-
-    @property
-    def counts(self) -> Counter[Outcome]:
-        """How many of the papers' own claims have which outcome."""
-        return sum((Counter(paper.counts.paper) for paper in self.papers), Counter())
-
-
 def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> Path:
     """Write the register of a tier, and its badges; return the page, or raise a StoreError.
 
     Args:
-        folder: the tier's folder.
-        tier: smoke, quick or paper.
         found: each scorecard of the tier, by its folder.
     """
     ordered = sorted(found, key=lambda place: (found[place].paper.slug, len(place.parts), place))
@@ -117,73 +46,81 @@ def write_register(folder: Path, tier: str, found: Mapping[Path, Scorecard]) -> 
         for old in badges.glob(f"{found[place].paper.slug}.*.svg"):
             if old.stem not in {claim.id for claim in claims}:
                 old.unlink()
-    register = Register(
-        tier=tier, papers=tuple(entry(found[place], place, folder) for place in ordered)
-    )
-    _update(folder / "register.json", register.model_dump_json(indent=1) + "\n")
-    _update(folder / "register.csv", register_csv(register.papers))
-    rows = list(zip(register.papers, map(found.get, ordered), strict=True))
-    outcomes = [(outcome.value, outcome.value.replace(" ", "-")) for outcome in Outcome]
-    page = environment().get_template("register.html")
-    _update(folder / PAGE, page.render(register=register, rows=rows, outcomes=outcomes))
+    papers = [entry(found[place], place, folder) for place in ordered]
+    register = {"schema_version": REGISTER_VERSION, "tier": tier, "papers": papers}
+    _update(folder / "register.json", json.dumps(register, indent=1, ensure_ascii=False) + "\n")
+    _update(folder / "register.csv", register_csv(papers))
+    cards = [found[place] for place in ordered]
+    said = {
+        "tier": tier,
+        "rows": list(zip(papers, cards, strict=True)),
+        "counts": sum((Counter(card.head.counts.paper) for card in cards), Counter()),
+        "outcomes": [(outcome.value, outcome.value.replace(" ", "-")) for outcome in Outcome],
+    }
+    _update(folder / PAGE, environment().get_template("register.html").render(said))
     return folder / PAGE
 
 
-def entry(card: Scorecard, place: Path, folder: Path) -> PaperEntry:
-    """Return a paper's entry."""
+def entry(card: Scorecard, place: Path, folder: Path) -> dict[str, Any]:
+    """Return what the register says of a paper.
+
+    That is its verdict; its outcomes, counted, of which those of the paper's own claims are shown;
+    the choices that change an answer; how many variables are documented by the card, and by the
+    reviewers' word (None where nobody has reviewed), of those that are scored; its page, below the
+    register's folder; who measured, if it was not us; and its claims, the paper's own first, each
+    with the runs that say yes, of n that say yes or no.
+    """
     documented = documentation_of(card.audit, card.reviews)
     head = card.head
-    return PaperEntry(
-        slug=card.slug,
-        title=head.title,
-        venue=card.paper.published,
-        verdict=" ".join(head.verdict),
-        counts=head.counts,
-        questions=tuple(question.text for question in head.questions),
-        hangs_on=tuple(
-            ChoiceEntry(
-                setting=choice.words,
-                values=f"{choice.value} → {', '.join(choice.others)}",
-                claims=tuple(effect.claim for effect in choice.effects),
-            )
+    return {
+        "slug": card.slug,
+        "title": head.title,
+        "venue": card.paper.published,
+        "verdict": " ".join(head.verdict),
+        "counts": head.counts.model_dump(mode="json"),
+        "questions": [question.text for question in head.questions],
+        "hangs_on": [
+            {
+                "setting": choice.words,
+                "values": f"{choice.value} → {', '.join(choice.others)}",
+                "claims": [effect.claim for effect in choice.effects],
+            }
             for choice in head.choices
             if choice.turns
-        ),
-        card=documented.card,
-        documented=documented.by_reviewers,
-        of=documented.of,
-        page=f"{place.relative_to(folder).as_posix()}/scorecard.html",
-        origin=None if card.origin is None else card.origin.who,
-        claims=tuple(map(_claim, parts(card))),
-    )
+        ],
+        "card": documented.card,
+        "documented": documented.by_reviewers,
+        "of": documented.of,
+        "page": f"{place.relative_to(folder).as_posix()}/scorecard.html",
+        "origin": None if card.origin is None else card.origin.who,
+        "claims": [
+            {
+                "id": part.line.claim,
+                "short": part.line.title,
+                "main": part.line.main,
+                "whose": part.line.whose,
+                "outcome": part.line.outcome,
+                "certainty": part.line.level,
+                "yes": part.answer.base.yes,
+                "n": part.answer.base.valid,
+                "text": part.line.text,
+            }
+            for part in parts(card)
+        ],
+    }
 
 
-def _claim(part: ClaimPart) -> ClaimEntry:
-    line = part.line
-    return ClaimEntry(
-        id=line.claim,
-        short=line.title,
-        main=line.main,
-        whose=line.whose,
-        outcome=line.outcome,
-        certainty=line.level,
-        yes=part.answer.base.yes,
-        n=part.answer.base.valid,
-        text=line.text,
-    )
-
-
-def register_csv(papers: Sequence[PaperEntry]) -> str:
+def register_csv(papers: Sequence[Mapping[str, Any]]) -> str:
     """Return a row for each claim, as CSV."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     columns = ("paper", "claim", "whose", "outcome", "certainty", "yes", "runs", "measured by")
     rows.writerow((*columns, "found"))
+    fields = ("paper", "id", "whose", "outcome", "certainty", "yes", "n", "who", "text")
     for paper in papers:
-        who = paper.origin or "reproaudit"
-        for claim in paper.claims:
-            named = (paper.slug, claim.id, claim.whose, claim.outcome)
-            row = (*named, claim.certainty or "", claim.yes, claim.n, who, claim.text)
+        about = {"paper": paper["slug"], "who": paper["origin"] or "reproaudit"}
+        for claim in paper["claims"]:
+            row = [{**about, **claim}[field] for field in fields]
             rows.writerow(_as_text(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
 
@@ -202,8 +139,6 @@ def _update(path: Path, text: str) -> None:
         pass
     write_whole(path, text)
 
-
-# --- badges ---------------------------------------------------------------------------------------
 
 COLOURS = {
     "green": "#0a5d3c",
@@ -241,8 +176,9 @@ def _badge(label: str, pieces: Sequence[tuple[str, str]]) -> str:
     """A label and further pieces in a row, each a text with the name of its colour."""
     drawn = []
     at = 0
-    texts = [clean(text) for text in (label, *(text for text, _ in pieces))]
-    for text, colour in zip(texts, (LABEL, *(COLOURS[name] for _, name in pieces)), strict=True):
+    coloured = [(label, LABEL), *((text, COLOURS[name]) for text, name in pieces)]
+    texts = [clean(text) for text, _ in coloured]
+    for text, (_, colour) in zip(texts, coloured, strict=True):
         room = round(CHARACTER * len(text))
         drawn.append(
             Markup(

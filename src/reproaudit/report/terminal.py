@@ -14,9 +14,10 @@ from reproaudit.formats.numbers import counted, maker_words, of
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level, Verdict
 from reproaudit.records import Record
-from reproaudit.report.making import as_written_words
+from reproaudit.report.making import as_written_words, note_words
 from reproaudit.report.parts import (
     ClaimPart,
+    arms_counted,
     asks_words,
     bounded_words,
     certainty_words,
@@ -27,12 +28,11 @@ from reproaudit.report.parts import (
     meta,
     own_row,
     parts,
+    row_words,
     sides,
     stand_in_words,
     title_words,
 )
-from reproaudit.report.reviews import note_words
-from reproaudit.report.rows import arms_counted, row_words
 
 LINE_WIDTH = 80
 MOST_REMARKS = 5
@@ -81,7 +81,10 @@ def judged_lines(
     yield from _verdict(card, width)
     yield ""
     yield from _claims(card.head.claims, width)
-    yield from _choices(card, width)
+    for row in arms_counted(card.rows, Role.READING, Role.ALTERNATIVE):
+        count = of(row.all_yes, row.all_n)
+        text = f"{row.name} with {row.arm_words}: {count}, {row.answer}"
+        yield from _wrapped(text, width, "  ", "    ")
     yield from _unmet(card, width, "--out writes")
     remarks = [remark for remark in card.made.remarks if remark not in above]
     if remarks:
@@ -90,14 +93,6 @@ def judged_lines(
         yield from _wrapped(remark, width, "", "  ")
     if more := len(remarks[MOST_REMARKS:]):
         yield f"… and {more} more remarks on the measurements: --out writes the page."
-
-
-def _choices(card: Scorecard, width: int) -> Iterator[str]:
-    """Yield what each other value of a setting gave that runs had."""
-    for row in arms_counted(card.rows, Role.READING, Role.ALTERNATIVE):
-        count = of(row.all_yes, row.all_n)
-        text = f"{row.name} with {row.arm_words}: {count}, {row.answer}"
-        yield from _wrapped(text, width, "  ", "    ")
 
 
 def run_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
@@ -156,7 +151,6 @@ def _verdict(card: Scorecard, width: int) -> Iterator[str]:
 
 
 def _claims(lines: Sequence[ClaimLine], width: int) -> Iterator[str]:
-    """Yield each claim with its mark, and with what was found of it."""
     for line in lines:
         ours = " (ours)" if line.whose == "ours" else ""
         yield from _wrapped(

@@ -38,7 +38,7 @@ from reproaudit.scorecard.courses import chart_of
 from reproaudit.scorecard.files import read_scorecard
 from reproaudit.scorecard.history import history_of
 from reproaudit.scorecard.opening import digest_of_file, digest_of_records, tiers_of
-from reproaudit.scorecard.verdict import documented_in, note_of, words_of
+from reproaudit.scorecard.verdict import JudgedPaper, documented_in, note_of
 from reproaudit.store.choosing import Chosen, chosen_by_run, chosen_of_store, has_records
 from reproaudit.store.records import DamagedError, Store
 from reproaudit.store.shipped import FILE_NAME, unpack_records
@@ -83,23 +83,22 @@ def scorecard_of_archive(entry: Entry, audit: Audit, tier: TierName, file: Path)
         SpecError: if the audit declares other coordinates than the records have.
     """
     kept = stored_tier(audit, tier)
-    places = (kept, varied_tier(kept))
     with scratch_folder() as folder:
         store = unpack_records(file, folder)
         chosen = chosen_of_store(entry, audit, tier, store, shipped=True)
-        there = [
-            is_there for place in places for is_there in store.listed(entry.slug, place).values()
-        ]
+        listed = [store.listed(entry.slug, place) for place in (kept, varied_tier(kept))]
+        there = [is_there for named in listed for is_there in named.values()]
         said = Made(listed=len(there), lacking=there.count(False))
         card = _judged(entry, audit, tier, chosen, store, said, shipped=True)
     return card.model_copy(update={"inputs": _inputs(entry, digest_of_file(file))})
 
 
 def _inputs(entry: Entry, records: str) -> InputDigests:
-    """What a paper's scorecard is made of."""
-    audit = digest_of_file(entry.audit_file)
-    reviews = digest_of_file(entry.review_file)
-    return InputDigests(audit=audit, reviews=reviews, records=records)
+    return InputDigests(
+        audit=digest_of_file(entry.audit_file),
+        reviews=digest_of_file(entry.review_file),
+        records=records,
+    )
 
 
 def _judged(
@@ -166,7 +165,7 @@ _LACKING = (
 
 
 def _with_left_out(submission: Submission, audit: Audit, answer: ClaimAnswer) -> ClaimAnswer:
-    """Return an answer that says what was left out, where it lacks numbers for that."""
+    """An answer that says what was left out, where it lacks numbers for that."""
     said = answer.reasons[0] if answer.reasons else None
     if answer.outcome in DECIDED or said is None or said.kind not in _LACKING:
         return answer
@@ -284,15 +283,14 @@ def scorecards_by_scale(
     """
     if shown.tier not in JUDGED or shown.origin is not None or not shown.claims:
         return (shown,)
-    cards = []
+    cards: dict[TierName, Scorecard | None] = {}
     for tier in reversed(JUDGED):
-        card: Scorecard | None = shown
-        if tier != shown.tier:
-            card = None
-            with suppress(AuditError):  # what another scale has hides no answer at this one
-                card = scorecard_of_paper(entry, audit, store, tier, out, judge_shipped=False)
-        cards += [] if card is None else [card]
-    return tuple(cards)
+        cards[tier] = shown if tier == shown.tier else None
+        with suppress(AuditError):  # what another scale has hides no answer at this one
+            cards[tier] = cards[tier] or scorecard_of_paper(
+                entry, audit, store, tier, out, judge_shipped=False
+            )
+    return tuple(filter(None, cards.values()))
 
 
 def seconds_of_a_shipped_run(entry: Entry, audit: Audit) -> float | None:
@@ -332,11 +330,8 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     judged = {claim.id for claim in card.audit.claims}
     same_claims = tuple(claim for claim in audit.claims if claim.id in judged)
     today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
-    changed = tuple(
-        name
-        for name in type(audit).model_fields
-        if getattr(card.audit, name) != getattr(today, name)
-    )
+    fields = type(audit).model_fields
+    changed = tuple(n for n in fields if getattr(card.audit, n) != getattr(today, n))
     inputs = card.inputs
     if inputs is not None:
         known: dict[str, Any] = {"shipped": True} if card.shipped else {}
@@ -352,9 +347,6 @@ def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
     documented = documented_in(card.audit, reviews)
     head = card.head.model_copy(update={"note": note, "documented": documented})
     return card.model_copy(update={"reviews": reviews, "head": head})
-
-
-# --- the scorecard -----------------------------------------------------------------------------
 
 
 def scorecard_of(
@@ -385,6 +377,7 @@ def scorecard_of(
         if drawn is not None:
             figures[answer.id] = drawn
     stored = stored_tier(audit, tier)
+    judged_paper = JudgedPaper(audit, stored, claims, reviews, origin, before.before_bounds, panels)
     return Scorecard(
         schema_version=SCHEMA_VERSION,
         slug=audit.paper.slug,
@@ -397,7 +390,7 @@ def scorecard_of(
         origin=origin,
         audit=audit,
         reviews=reviews,
-        **words_of(audit, stored, claims, reviews, origin, before.before_bounds, panels),
+        **judged_paper.words(),
     )
 
 

@@ -15,11 +15,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.formats.names import Namer, value_words
 from reproaudit.formats.numbers import counted, listed, of
 from reproaudit.formats.scorecard import ChoiceEffect, ChoiceRow, TriedCell, TriedValue
-from reproaudit.formats.verdict import (
-    AlternativeAnswer,
-    Answer,
-    ReadingAnswer,
-)
+from reproaudit.formats.verdict import AlternativeAnswer, Answer, ReadingAnswer
 from reproaudit.scorecard.claims import PLACES, ClaimText, places_of, with_places
 from reproaudit.scorecard.words import (
     answering_runs,
@@ -117,24 +113,26 @@ def _open_settings(audit: Audit, claims: Sequence[ClaimText]) -> list[_Open]:
 
 def _every_open_setting(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
     namer = Namer(audit)
-    for name, setting in audit.settings.items():
-        using = [
-            claim
-            for claim in claims
-            if name
-            not in {**audit.experiments[claim.claim.experiment].settings, **claim.claim.settings}
-        ]
-        if setting.underspecified and using:
-            words = namer.setting(using[0].claim.experiment, name)
-            yield _Open(None, (name,), {name: setting}, using, words)
-    for experiment in sorted({claim.claim.experiment for claim in claims}):
-        mine = [claim for claim in claims if claim.claim.experiment == experiment]
-        for name, setting in audit.experiments[experiment].settings.items():
-            using = [claim for claim in mine if name not in claim.claim.settings]
+    declared: list[tuple[str | None, Mapping[str, Setting]]] = [(None, audit.settings)]
+    declared += [
+        (name, audit.experiments[name].settings)
+        for name in sorted({claim.claim.experiment for claim in claims})
+    ]
+    for experiment, settings in declared:
+        for name, setting in settings.items():
+            using = [claim for claim in claims if _reads(audit, claim, experiment, name)]
             if setting.underspecified and using:
-                words = namer.setting(experiment, name)
-                yield _Open(experiment, (f"{experiment}.{name}",), {name: setting}, using, words)
+                words = namer.setting(using[0].claim.experiment, name)
+                full_name = name if experiment is None else f"{experiment}.{name}"
+                yield _Open(experiment, (full_name,), {name: setting}, using, words)
     yield from _open_together(audit, claims)
+
+
+def _reads(audit: Audit, claim: ClaimText, experiment: str | None, name: str) -> bool:
+    """Whether a claim's runs have an experiment's, or a shared, setting as the audit has it."""
+    used = claim.claim.experiment
+    is_shared = experiment is None and name not in audit.experiments[used].settings
+    return name not in claim.claim.settings and (is_shared or used == experiment)
 
 
 def _open_together(audit: Audit, claims: Sequence[ClaimText]) -> Iterator[_Open]:
@@ -210,8 +208,8 @@ def _cell(claim: ClaimText, arm: ReadingAnswer) -> TriedCell:
         own_yes = arm.own_yes
         own_n = arm.own_n
         counts = arm.counts
-        settled &= counts
         moved = arm.moves
+    settled &= counts
     same = arm.answer is own.answer or (yes, n) == (own_yes, own_n)
     return TriedCell(
         claim=claim.answer.id,
@@ -344,6 +342,7 @@ def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]], *, likely: bool
     """A row of the table: the value as run, of a guess without saying so, then another."""
     turns = values[0][1]
     small = any(claim.is_smaller(arm) for claim, arm in turns)
+    stand_in = "stand-in" if all(claim.answer.proxy for claim, _ in turns) else "own"
     return ChoiceRow(
         **choice.named,
         value=choice.bare if choice.guess else choice.own,
@@ -351,19 +350,9 @@ def _choice(choice: _Open, values: Sequence[tuple[str, _Turns]], *, likely: bool
         guess=choice.guess,
         likely=likely,
         effects=tuple(_effect(claim, arm) for claim, arm in turns),
-        scale=_scale(turns, small=small),
+        scale="reduced" if small else stand_in,
         small=small,
     )
-
-
-def _scale(turns: _Turns, *, small: bool) -> str:
-    if small:
-        return "reduced"
-    return "stand-in" if all(claim.answer.proxy for claim, _ in turns) else "own"
-
-
-NO_EVIDENCE = " (no evidence)"
-"""What is said of runs that tell nothing, since a control ends alike."""
 
 
 def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
@@ -372,9 +361,9 @@ def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
     yes = (cell.own_yes, cell.yes)
     n = (cell.own_n, cell.n)
     numbers, both = _figures(claim, arm)
-    counts = f"{yes[0]} → {of(yes[1], n[1])}"
-    if n[0] != n[1]:
-        counts = f"{of(yes[0], n[0])} → {of(yes[1], n[1])}"
+    own = of(yes[0], n[0])
+    there = of(yes[1], n[1])
+    counts = f"{yes[0] if n[0] == n[1] else own} → {there}"
     if arm.answer in (Answer.NEAR, Answer.OPEN):
         counts += f", {ends_as(arm)}"
     # A typical run tells nothing of those on the other side of the bound.
@@ -383,8 +372,8 @@ def _effect(claim: ClaimText, arm: ReadingAnswer) -> ChoiceEffect:
         numbers = ("", "")
         both = ""
     if Answer.BLIND in answers:
-        blind = [NO_EVIDENCE if answer is Answer.BLIND else "" for answer in answers]
-        counts = f"{of(yes[0], n[0])}{blind[0]} → {of(yes[1], n[1])}{blind[1]}"
+        blind = [" (no evidence)" * (answer is Answer.BLIND) for answer in answers]
+        counts = f"{own}{blind[0]} → {there}{blind[1]}"
     siblings = "".join(f"; the same with {words}" for words in siblings_of(claim, arm))
     text = ", ".join(filter(None, (f"{claim.claim.short}: {counts}", both)))
     return ChoiceEffect(
@@ -408,8 +397,9 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
     """
     if not isinstance(arm, AlternativeAnswer) or arm.decision is not Decision.MISSED:
         return []
+    undecided = (Answer.NEAR, Answer.UNFINISHED)
     return [
-        f"{claim.arm(other)}{_undecided(other)}"
+        claim.arm(other) + (f" ({ends_as(other)})" if other.answer in undecided else "")
         for other in claim.answer.alternatives
         if other.varied is not None
         and arm.varied is not None
@@ -419,10 +409,6 @@ def siblings_of(claim: ClaimText, arm: ReadingAnswer) -> list[str]:
         and other.answer is not _cell(claim, other).own_answer
         and (other.decision, other.yes, other.valid) == (arm.decision, arm.yes, arm.valid)
     ]
-
-
-def _undecided(arm: ReadingAnswer) -> str:
-    return f" ({ends_as(arm)})" if arm.answer in (Answer.NEAR, Answer.UNFINISHED) else ""
 
 
 def joined(
@@ -437,12 +423,9 @@ def joined(
     """
     alike: dict[object, list[ChoiceRow]] = {}
     for row in sorted(rows, key=_place):
-        turned = tuple(
-            (effect.claim, effect.yes, effect.n, effect.answers) for effect in row.effects
-        )
-        alike.setdefault((row.likely, turned) if row.guess else row.setting + row.value, []).append(
-            row
-        )
+        turned = tuple((each.claim, each.yes, each.n, each.answers) for each in row.effects)
+        key = (row.likely, turned) if row.guess else row.setting + row.value
+        alike.setdefault(key, []).append(row)
     return tuple(_joined(same, short, clauses) for same in alike.values())
 
 
@@ -455,15 +438,14 @@ def _joined(same: Sequence[ChoiceRow], short: int, clauses: Mapping[str, str]) -
     update = {
         "words": " or ".join(names),
         "value": f"{own} ({PLACES[Source.ASSUMPTION]})" if first.guess else own,
-        "others": tuple(_other(row, value, alone=alone) for row in same for value in row.others),
+        "others": tuple(
+            f"{row.words} {value}" if not alone and value[:1].isdigit() else value
+            for row in same
+            for value in row.others
+        ),
         "effects": effects,
     }
     return first.model_copy(update=update)
-
-
-def _other(row: ChoiceRow, value: str, *, alone: bool) -> str:
-    """A value; a number beside those of other settings with the name of its own."""
-    return f"{row.words} {value}" if not alone and value[:1].isdigit() else value
 
 
 def _shortened(

@@ -182,23 +182,20 @@ class ClaimText:
             for axis, at in fixed.items()
         ]
 
-    # --- arms -------------------------------------------------------------------------------------
-
     @property
     def own(self) -> str:
         """The setting with which the claim's own runs were made, if others read it otherwise."""
         if self.base.varied is not None:
             return self.arm(self.base)
-        others = filter(None, (reading.varied for reading in self.answer.readings))
-        names = {one.setting for other in others for one in other.every}
+        others = [reading.varied for reading in self.answer.readings]
+        names = {one.setting for other in filter(None, others) for one in other.every}
         if len(names) != 1:
             return ""
         (name,) = names
-        experiment = self.claim.experiment
-        setting = self.audit.settings_of(experiment)[name]
-        if setting.at(self.tier) != setting.value:
-            return ""
-        return self.namer.varied(experiment, Varied(setting=name, value=setting.value))
+        setting = self.audit.settings_of(self.claim.experiment)[name]
+        own = Varied(setting=name, value=setting.value)
+        is_full = setting.at(self.tier) == setting.value
+        return self.namer.varied(self.claim.experiment, own) if is_full else ""
 
     @property
     def sets(self) -> list[str]:

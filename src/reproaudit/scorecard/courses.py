@@ -15,15 +15,10 @@ from itertools import accumulate
 
 from reproaudit.audit.arms import PlannedArm, alternatives_of
 from reproaudit.checks import Course, Drawing, Kind, Names, Run, Side, read_noun
-from reproaudit.declarations import (
-    MeasurementKind,
-    MeasurementMissingError,
-    Passes,
-    Quantity,
-)
+from reproaudit.declarations import MeasurementKind, MeasurementMissingError, Quantity
 from reproaudit.formats.numbers import stated
 from reproaudit.formats.scorecard import Figure, LevelLine, LineRole, Lines
-from reproaudit.formats.verdict import AlternativeAnswer, ClaimAnswer, Estimate
+from reproaudit.formats.verdict import ClaimAnswer, Estimate
 from reproaudit.judge.readings import Panel
 from reproaudit.lazy import FloatArray, np
 from reproaudit.records import CellStatus
@@ -71,11 +66,6 @@ class _Subject(ClaimText):
         return next(named, own[0])
 
     @property
-    def passes(self) -> Passes | None:
-        """The level whose passing is judged, in place of the course."""
-        return self.quantity.passes
-
-    @property
     def axis(self) -> str | None:
         """The axis that it is drawn along, in place of training."""
         grade = self.claim.grade
@@ -86,8 +76,8 @@ class _Subject(ClaimText):
     @cached_property
     def drawing(self) -> Drawing:
         """What is drawn: what the check says, or the course whose passing of a level is judged."""
-        if self.passes is not None:
-            level = self.passes.level
+        if self.quantity.passes is not None:
+            level = self.quantity.passes.level
             noun = self.noun(self.quantity.measurement)
             return Drawing(noun, levels=((level, f"level {stated(level)}"),))
         noun = self.noun_of(self.estimate).removesuffix(":")
@@ -125,11 +115,8 @@ def chart_of(
         shown: the condition that the claim's row shows.
     """
     subject = _subject(panel, answer, shown)
-    if subject is None:
-        return None
-    lines = [*_lines(subject, smaller)]
-    own = ("run", "later", "earlier")
-    if not any(line.role in own for line in lines):
+    lines = [] if subject is None else [*_lines(subject, smaller)]
+    if subject is None or not any(line.role in ("run", "later", "earlier") for line in lines):
         return None
     levels, accepted = _levels(subject, {line.label for line in lines})
     heights = [number for line in lines for run in line.runs for number in run]
@@ -165,14 +152,13 @@ def _subject(panel: Panel, answer: ClaimAnswer, shown: Estimate) -> _Subject | N
     return None
 
 
-# --- lines --------------------------------------------------------------------------------------
-
-
 def _lines(subject: _Subject, smaller: Panel | None) -> Iterator[Lines]:
     kept: dict[tuple[LineRole, str, str, tuple[float, ...]], list[tuple[float, ...]]] = {}
     for role, arm, there, label in _arms(subject, smaller):
         fits: list[Lines] = []
-        for run in _runs(there, arm):
+        records = there.recorded(arm).runs.values()
+        for record in (each for each in records if each.status is CellStatus.COMPLETED):
+            run = there.run(arm, record)
             for line in _drawn(subject, run.placed(subject.check.at), arm.name, role, label):
                 if all(abs(number) < MOST for number in (*line.x, *line.runs[0])):
                     kept.setdefault((line.role, line.arm, line.label, line.x), []).extend(line.runs)
@@ -184,7 +170,6 @@ def _lines(subject: _Subject, smaller: Panel | None) -> Iterator[Lines]:
 
 
 def _line(role: LineRole, arm: str, label: str, x: Iterable[float], y: Iterable[float]) -> Lines:
-    """The line of one run."""
     return Lines(role=role, arm=arm, label=label, x=tuple(x), runs=(tuple(y),))
 
 
@@ -210,32 +195,20 @@ def _arms(
     yield "run", base.base, base, own
     if side is not None and side.varied is not None:
         called = subject.arm(side)
-        beside = _panel_of(side.name, panel)
-        if isinstance(side, AlternativeAnswer) and side.tier != subject.tier:
+        there = _panel_of(side.name, panel)
+        if subject.is_smaller(side):
             called += ", reduced scale"
-            beside = _panel_of(side.name, smaller)
-        if beside is not None:
-            yield "side", beside.base, beside, called
-    yield from (
-        (role, base.arms[name], base, namer.arm(name))
-        for role, name in _beside(answer)
-        if shares_settings(base.arms[name], base.base)
-    )
-    if subject.check.group is not None:
-        yield (
-            "reference",
-            base.arms[subject.check.group],
-            base,
-            namer.arm(subject.check.group),
-        )
-
-
-def _beside(answer: ClaimAnswer) -> Iterator[tuple[LineRole, str]]:
-    """The controls, and what has to succeed; those that ran under other settings are not drawn."""
-    for control in answer.controls[:MOST_CONTROLS]:
-        yield "control", control.name
-    if answer.positive_control is not None:
-        yield "positive", answer.positive_control.name
+            there = _panel_of(side.name, smaller)
+        if there is not None:
+            yield "side", there.base, there, called
+    beside: list[tuple[LineRole, str]]
+    beside = [("control", control.name) for control in answer.controls[:MOST_CONTROLS]]
+    beside += [("positive", answer.positive_control.name)] if answer.positive_control else []
+    for role, name in beside:
+        if shares_settings(base.arms[name], base.base):
+            yield role, base.arms[name], base, namer.arm(name)
+    if (group := subject.check.group) is not None:
+        yield "reference", base.arms[group], base, namer.arm(group)
 
 
 def _panel_of(name: str, panel: Panel | None) -> Panel | None:
@@ -245,12 +218,6 @@ def _panel_of(name: str, panel: Panel | None) -> Panel | None:
     arms = {arm.name: arm for arm in alternatives_of(panel.audit, panel.claim)}
     arm = panel.arms.get(name) or arms.get(name)
     return None if arm is None else panel.under(arm)
-
-
-def _runs(panel: Panel, arm: PlannedArm) -> Iterator[Run]:
-    for record in panel.recorded(arm).runs.values():
-        if record.status is CellStatus.COMPLETED:
-            yield panel.run(arm, record)
 
 
 def _drawn(subject: _Subject, run: Run, arm: str, role: LineRole, label: str) -> Iterator[Lines]:
@@ -264,8 +231,7 @@ def _drawn(subject: _Subject, run: Run, arm: str, role: LineRole, label: str) ->
             yield _line(role, arm, label, *_along_levels(subject, run, subject.axis))
         else:
             yield _line(role, arm, label, *_over_training(subject, run, role))
-            followed = check.followed(run) if role == "run" else None
-            if followed is not None:
+            if role == "run" and (followed := check.followed(run)) is not None:
                 steps, values = followed
                 yield _line("reference", arm, "what it follows", *_thinned(steps, values[:, 0]))
     except MeasurementMissingError:
@@ -328,17 +294,13 @@ def _thinned(steps: Sequence[int], values: FloatArray) -> tuple[list[float], lis
 
 def _judged(subject: _Subject, run: Run) -> Course:
     """Steps, and at each the number that the check would make there; shape (step, coordinate)."""
-    if subject.passes is not None:
+    if subject.quantity.passes is not None:
         return run.series(subject.quantity)
     steps, values = subject.check.course(run, subject.quantity)
     return steps, values / values[0] if subject.drawing.over_start else values
 
 
-# --- fits ---------------------------------------------------------------------------------------
-
-
 def _fit(check: Kind, line: Lines) -> Iterator[Lines]:
-    """The law that is fitted to a run, where the check fits one."""
     if line.role not in FITS or len(set(line.x)) < 2:
         return
     law = check.fitted(np.asarray(line.x), np.asarray(line.runs[0]))
@@ -352,9 +314,6 @@ def _typical(fits: Sequence[Lines]) -> Sequence[Lines]:
     """The fit with the middle rise among those to several runs."""
     ordered = sorted(fits, key=lambda fit: fit.runs[0][-1] - fit.runs[0][0])
     return ordered[len(ordered) // 2 :][:1]
-
-
-# --- words, bound and stages --------------------------------------------------------------------
 
 
 def _x_title(subject: _Subject) -> str:

@@ -59,12 +59,7 @@ def _is_same(folder: Path, card: Scorecard) -> bool:
 def scorecards_in(folder: Path, without: Container[Path]) -> Iterator[tuple[Path, Scorecard]]:
     """Yield each scorecard below a tier's folder, with its folder, unless another version wrote it.
 
-    Args:
-        folder: the tier's folder.
-        without: folders whose scorecards are left out.
-
-    Raises:
-        StoreError: at a file that is no scorecard.
+    A file that is no scorecard is a StoreError.
     """
     files = [*folder.glob(f"*/{SCORECARD}"), *folder.glob(f"*/elsewhere/*/{SCORECARD}")]
     for file in sorted(file for file in files if file.parent not in without):
@@ -107,17 +102,13 @@ def read_scorecard(path: Path) -> Scorecard:
 
 
 def _with_words(data: dict[str, Any]) -> Scorecard:
-    """A scorecard of version 4 without its figures, with the words that its answers have today.
-
-    Raises:
-        ValidationError: if it is none.
-    """
+    """A scorecard of version 4 without its figures, with the words that its answers have today."""
     headless = {**data, "schema_version": SCHEMA_VERSION, "slug": "", **_NO_WORDS}
     card = Scorecard.model_validate_json(json.dumps(headless))
-    found = _verdict.words_of(
+    judged = _verdict.JudgedPaper(
         card.audit, card.tier, card.claims, card.reviews, card.origin, card.earlier_results
     )
-    return card.model_copy(update={**found, "slug": card.paper.slug})
+    return card.model_copy(update={**judged.words(), "slug": card.paper.slug})
 
 
 _verdict = deferred("reproaudit.scorecard.verdict")

@@ -88,9 +88,6 @@ _LINE: TypeAdapter[Result | FirstVersion] = TypeAdapter(
 _BEGUN = TypeAdapter(dict[str, bool | None])
 
 
-# --- reading ------------------------------------------------------------------------------------
-
-
 def read_lines(file: Path) -> tuple[list[Result | FirstVersion], list[tuple[int, str]]]:
     """Return the lines of a log, and of each line that is none its number and what is wrong.
 
@@ -145,7 +142,7 @@ def history_of(
         for name, answer in result.claims.items()
         if bounds.get(name, answer.bounds) != answer.bounds
     }
-    begun = None if store is None else _begun(entry, store).get(_key(audit))
+    begun = None if store is None else _begun(store, entry.slug).get(_key(audit))
     if begun is None:  # whether the audit was committed then, as far as the log can tell
         same = (rules_of(audit, "paper"), audit.salt)
         of_rules = [one for one in results if (one.rules, one.salt or "") == same]
@@ -167,9 +164,6 @@ def bounds_of(claim: Claim) -> str:
     return digest([one for check in claim.headline for one in check.ours()])
 
 
-# --- writing ------------------------------------------------------------------------------------
-
-
 def begin(entry: Entry, audit: Audit, store: Path) -> None:
     """Note in the store, before a number is there, whether the audit is committed as it is.
 
@@ -181,11 +175,9 @@ def begin(entry: Entry, audit: Audit, store: Path) -> None:
     """
     logged_results(entry, store)
     with locked(store / LOCK_NAME):
-        begun = _begun(entry, store)
+        begun = _begun(store, entry.slug)
         if _key(audit) not in begun:
-            begun[_key(audit)] = is_committed(entry.audit_file)
-            data = _BEGUN.dump_json(begun, indent=1)
-            write_whole(store / _begun_name(entry.slug), data + b"\n", durable=True)
+            _note_begun(store, entry.slug, {**begun, _key(audit): is_committed(entry.audit_file)})
 
 
 def append(
@@ -198,10 +190,7 @@ def append(
     """Log what a run at the paper tier showed, unless a line says so of the same measurements.
 
     Where the last line on these answers otherwise, the new one says `judged again`: another engine
-    judged, or alternatives have run since.
-
-    Returns:
-        Whether a line was written.
+    judged, or alternatives have run since. Return whether a line was written.
 
     Raises:
         SpecError: if a log is damaged.
@@ -217,7 +206,7 @@ def append(
         engine=ENGINE,
         date=datetime.now(UTC).replace(microsecond=0),
         revision=git(entry.audit_file, "rev-parse", "HEAD"),
-        committed=_begun(entry, store).get(_key(audit)),
+        committed=_begun(store, entry.slug).get(_key(audit)),
         salt=audit.salt or None,
         rules=rules_of(audit, "paper"),
         code=tuple(sorted({record.code for record in judged})),
@@ -233,7 +222,7 @@ def append(
     with Journal(entry, "results", store).writing() as file:
         known = logged_results(entry, store)
         same = [one for one in known if isinstance(one, Result) and one.digest == result.digest]
-        if same and not _differ(same[-1], result):
+        if same and _outcomes(same[-1]) == _outcomes(result):
             return False
         kind = "judged again" if same else "result"
         line = result.model_copy(update={"kind": kind})
@@ -251,14 +240,13 @@ def merge_logs(slug: str, source: Path, target: Path) -> None:
         SpecError: if such a note is damaged.
         StoreError, TechnicalError: if a file cannot be read or written.
     """
-    file = target / _begun_name(slug)
     with locked(target / LOCK_NAME):
-        theirs = _read_begun(source / file.name)
-        both = _read_begun(file)
+        theirs = _begun(source, slug)
+        both = _begun(target, slug)
         for key, committed in theirs.items():
             both[key] = committed if both.get(key) in (None, True) else both[key]
         if theirs:
-            write_whole(file, _BEGUN.dump_json(both, indent=1) + b"\n", durable=True)
+            _note_begun(target, slug, both)
         for log in sorted(source.glob(f"*.{slug}.jsonl")):
             known = contents(target / log.name).splitlines()
             for line in contents(log).splitlines():
@@ -266,9 +254,8 @@ def merge_logs(slug: str, source: Path, target: Path) -> None:
                     add_line(target / log.name, line)
 
 
-def _differ(one: Result, other: Result) -> bool:
-    answers = [{name: said.answer for name, said in each.claims.items()} for each in (one, other)]
-    return answers[0] != answers[1]
+def _outcomes(result: Result) -> dict[str, str]:
+    return {name: said.answer for name, said in result.claims.items()}
 
 
 def _key(audit: Audit) -> str:
@@ -280,26 +267,16 @@ def _digest_of(records: Iterable[Record]) -> str:
     """The digest of what some records measured, whatever code measured it and when."""
 
     def measured(record: Record) -> list[Any]:
-        cell: list[Any] = [
-            record.tier,
-            record.experiment,
-            canonical_settings(record.settings),
-            record.seed,
-        ]
-        return [*cell, record.status.value, sha256(record.measurements.model_dump_json().encode())]
+        settings = canonical_settings(record.settings)
+        numbers = sha256(record.measurements.model_dump_json().encode())
+        cell = [record.tier, record.experiment, settings, record.seed]
+        return [*cell, record.status.value, numbers]
 
     return digest(sorted(map(measured, records)))
 
 
-def _begun_name(slug: str) -> str:
-    return f"results.{slug}.begun.json"
-
-
-def _begun(entry: Entry, store: Path) -> dict[str, bool | None]:
-    return _read_begun(store / _begun_name(entry.slug))
-
-
-def _read_begun(file: Path) -> dict[str, bool | None]:
+def _begun(store: Path, slug: str) -> dict[str, bool | None]:
+    file = store / f"results.{slug}.begun.json"
     try:
         return _BEGUN.validate_json(contents(file) or b"{}")
     except ValidationError as error:
@@ -309,7 +286,9 @@ def _read_begun(file: Path) -> dict[str, bool | None]:
         ) from error
 
 
-# --- git ----------------------------------------------------------------------------------------
+def _note_begun(store: Path, slug: str, begun: Mapping[str, bool | None]) -> None:
+    data = _BEGUN.dump_json(dict(begun), indent=1)
+    write_whole(store / f"results.{slug}.begun.json", data + b"\n", durable=True)
 
 
 def is_committed(file: Path) -> bool | None:

@@ -1,15 +1,14 @@
-"""A claim in a line: its clause and what was found, with k of n, in at most 25 words."""
+"""A claim in a line of at most 25 words, and what is said beside its rows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum, auto
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from reproaudit.formats.numbers import counted, listed, of
+from reproaudit.formats.numbers import capital, counted, listed, number, of, share_range
 from reproaudit.formats.outcomes import look
-from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, RowRole
+from reproaudit.formats.scorecard import AnswerWords, ClaimLine, Row, RowDecision, RowRole
 from reproaudit.formats.verdict import (
     AlternativeAnswer,
     Answer,
@@ -23,6 +22,7 @@ from reproaudit.scorecard.claims import ClaimText
 from reproaudit.scorecard.words import (
     LEVEL_COUNTS,
     LEVELS_COUNTED,
+    WITHOUT,
     answering_runs,
     asked,
     count_words,
@@ -30,10 +30,11 @@ from reproaudit.scorecard.words import (
     figure_of,
     level_words,
     missing,
+    not_alike,
     typical_words,
     words,
 )
-from reproaudit.stats.binomial import Decision
+from reproaudit.stats.binomial import Decision, share_interval
 
 MOST_LINE_WORDS = 25
 """The most words of a claim's line, its title included."""
@@ -285,10 +286,8 @@ def _figure(claim: ClaimText, estimate: Estimate, *, with_noun: bool = True) -> 
 
 
 def _unclear(claim: ClaimText) -> list[str]:
-    """Why there is no answer."""
-    reasons = claim.answer.reasons
     base = claim.base
-    first = reasons[0] if reasons else None
+    first = next(iter(claim.answer.reasons), None)
     if first is None:
         return [count_words(base)]
     if first.kind is ReasonKind.NEAR and first.arm == base.name:
@@ -386,17 +385,18 @@ def _missed_forms(missed: Sequence[Row], noun: str) -> Forms:
     if not missed:
         return Forms(())
     counts = [of(row.yes, row.n) for row in missed]
-    numbers = [row.means or f"{row.quantity} {row.typical_words}".rstrip() for row in missed]
-    pairs = [*zip(missed, numbers, counts, strict=True)]
     which = f"a {noun}" if len(missed) == 1 else f"{len(missed)} {noun}s"
-    forms = [
-        "; ".join(f"{row.means or f'{row.says}, {row.bound_words}'}: {k}" for row, _, k in pairs),
-        "; ".join(
-            f"{row.means or f'{number}, {row.bound_words}'}: {k}" for row, number, k in pairs
-        ),
-        listed([f"{number} ({count})" for _, number, count in pairs]),
-        listed([f"{row.means or row.quantity} ({count})" for row, _, count in pairs]),
-    ]
+    full = []
+    bounded = []
+    bare = []
+    briefest = []
+    for row, count in zip(missed, counts, strict=True):
+        number = f"{row.quantity} {row.typical_words}".rstrip()
+        full.append(f"{row.means or f'{row.says}, {row.bound_words}'}: {count}")
+        bounded.append(f"{row.means or f'{number}, {row.bound_words}'}: {count}")
+        bare.append(f"{row.means or number} ({count})")
+        briefest.append(f"{row.means or row.quantity} ({count})")
+    forms = ["; ".join(full), "; ".join(bounded), listed(bare), listed(briefest)]
     begin = "stricter:" if missed[0].role is RowRole.STRICTER else "but"
     return Forms([f"{begin} {form}" for form in forms], f"but {which} in {listed(counts)}")
 
@@ -421,17 +421,13 @@ def _level_forms(claim: ClaimText, rows: Sequence[Row]) -> Forms:
 def _reading_forms(claim: ClaimText) -> Forms:
     """Stated readings that do not answer as the claim's own."""
     others = other_readings(claim)
-    forms = [
-        readings_by_end(claim, Figures.ALONE),
-        readings_by_end(claim),
-        readings_by_end(claim, places=False),
-    ]
+    brief = readings_by_end(claim, places=False)
+    forms = [readings_by_end(claim, "alone"), readings_by_end(claim), brief]
     said = [", ".join(f"{how} {listed(v)}" for how, v in form.items()) for form in forms]
     ends = Counter(ends_as(reading, briefly=True) for reading in others)
-    brief = [
-        f"{how} with {'another value' if n == 1 else f'{n} values'}" for how, n in ends.items()
-    ]
-    return Forms(said if others else (), ", ".join(brief))
+    values = {how: "another value" if n == 1 else f"{n} values" for how, n in ends.items()}
+    last = ", ".join(f"{how} with {value}" for how, value in values.items())
+    return Forms(said if others else (), last)
 
 
 def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
@@ -450,21 +446,16 @@ def other_readings(claim: ClaimText) -> list[ReadingAnswer]:
     ]
 
 
-class Figures(Enum):
-    """How the number is said that a reading misses: not, alone, or at first with its bound."""
-
-    NONE = auto()
-    ALONE = auto()
-    AGAINST = auto()
+Figures = Literal["", "alone", "against"]
+"""How the number is said that a reading misses: not, alone, or at first with its bound."""
 
 
 def readings_by_end(
-    claim: ClaimText, figures: Figures = Figures.NONE, *, places: bool = True
+    claim: ClaimText, figures: Figures = "", *, places: bool = True
 ) -> dict[str, list[str]]:
     """Return other readings with k of n, by how they end.
 
     Args:
-        claim: the claim.
         figures: how the number is said that they miss.
         places: whether it is said who states the value.
     """
@@ -473,8 +464,8 @@ def readings_by_end(
     for reading in other_readings(claim):
         missed = next((estimate for estimate in reading.estimates if not estimate.met), None)
         figure = ""
-        if missed is not None and figures is not Figures.NONE:
-            figure = _in_brackets(claim, missed, against=figures is Figures.AGAINST, told=bounded)
+        if missed is not None and figures:
+            figure = _in_brackets(claim, missed, against=figures == "against", told=bounded)
         value = claim.stated_value(reading) if places else claim.arm(reading)
         count = of(*answering_runs(reading)) if reading.valid else count_words(reading)
         ends.setdefault(f"{ends_as(reading)} with", []).append(f"{value}, {count}{figure}")
@@ -489,3 +480,92 @@ def _in_brackets(claim: ClaimText, missed: Estimate, *, against: bool, told: set
     form = bound if against and bound not in told else "{}"
     told.add(bound)
     return f" ({form.format(number)})" if number else ""
+
+
+# --- beside a claim's rows ------------------------------------------------------------------------
+
+
+def answer_words(claim: ClaimText) -> AnswerWords:
+    """Return what is said of a claim beside its rows."""
+    answer = claim.answer
+    wording = {"recalled": " (worded from memory)", "derived": " (derived by us)"}
+    depends = answer.outcome is Outcome.DEPENDS
+    return AnswerWords(
+        claim=answer.id,
+        mark=look(answer.outcome).mark,
+        finding=f"{capital(claim.claim.short)}: {cores_of(claim)[0]}",
+        source=f"{claim.claim.locator}{wording.get(claim.claim.wording, '')}",
+        runs=_runs(claim),
+        certainty=() if depends else tuple(words(reason, claim) for reason in answer.reasons),
+        own=claim.own,
+        facts=tuple(_facts(claim)),
+    )
+
+
+def _runs(claim: ClaimText) -> str:
+    """How many runs say yes, with the 90 % interval of the share that would; others apart.
+
+    A claim that depends has the counts of both sides.
+    """
+    base = claim.base
+    if claim.answer.outcome is Outcome.DEPENDS:
+        return sides_in_brief(claim)
+    if not base.valid:
+        return count_words(base) if base.n else "none"
+    yes, n = answering_runs(base)
+    share = "exact" if claim.claim.exact else share_range(*share_interval(yes, n))
+    return count_words(base, f" ({share})")
+
+
+def _facts(claim: ClaimText) -> Iterator[tuple[str, str]]:
+    answer = claim.answer
+    if claim.sets:
+        yield "Run with", f"{', '.join(claim.sets)}."
+    if answer.proxy:
+        yield "Stand-in", f"{answer.proxy}."
+    if alike := [*_alike(claim)]:
+        yield "Runs", f"{'; '.join(alike)}."
+    if claim.elsewhere:
+        yield "Elsewhere", f"{claim.elsewhere}."
+    if parts := [*_parts(claim)]:
+        yield "Without", f"{'; '.join(parts)}."
+    if reported := claim.claim.reported:
+        yield "Reported", "; ".join(f"{number.says} ({number.locator})" for number in reported)
+    if trained := [*_trained(claim)]:
+        yield "Training", f"loss {'; '.join(trained)}."
+
+
+def _trained(claim: ClaimText) -> Iterator[str]:
+    """The median training loss of each stated reading, from start to end; that of what is built."""
+    answer = claim.answer
+    for reading in answer.stated:
+        if reading.trained is not None:
+            value = f" with {claim.stated_value(reading)}" if answer.readings else ""
+            first, last = map(number, reading.trained)
+            yield f"{first} → {last}{value}"
+    built = answer.positive_control
+    if built is not None and built.trained is not None:
+        yield f"{number(built.trained[1])} {claim.arm(built)}"
+
+
+def _alike(claim: ClaimText) -> Iterator[str]:
+    """What runs have in common, what was not measured alike, and what has nothing to compare."""
+    base = claim.base
+    said = [reason.alike for reason in claim.answer.reasons]
+    yield from (not_alike(pair, claim) for pair in claim.answer.not_alike if pair not in said)
+    if base.equal:
+        yield "the same in every run"
+    if base.copies:
+        yield f"{base.copies} more were copies of these"
+    for name, count in base.left_over.items():
+        runs = counted(count, "run")
+        yield f"{runs} of {claim.namer.arm(name)} with other seeds are compared with none of these"
+
+
+def _parts(claim: ClaimText) -> Iterator[str]:
+    """What is left of the claim without each part."""
+    for ablation in claim.answer.ablations:
+        effects = claim.effects(ablation)
+        pair = f", {effects}" if effects else ""
+        word = WITHOUT[ablation.specificity]
+        yield f"{word} {claim.lacks(ablation)} ({count_words(ablation)}{pair})"

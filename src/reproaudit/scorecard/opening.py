@@ -37,13 +37,11 @@ def read_opening(file: Path) -> Opening | None:
 
     try:
         with file.open("rb") as opened:
-            first = opened.read(OPENING_BYTES)
-        data = from_json(first, allow_partial=True)
+            data = from_json(opened.read(OPENING_BYTES), allow_partial=True)
     except (OSError, ValueError):
         return None
-    return (
-        Opening(data["slug"], data["tier"], data["inputs"], data["head"]) if _fits(data) else None
-    )
+    named = ("slug", "tier", "inputs", "head")
+    return Opening(*(data[name] for name in named)) if _fits(data) else None
 
 
 def _fits(data: Any) -> bool:
@@ -57,16 +55,12 @@ def _fits(data: Any) -> bool:
         marks = [line["outcome"] + line["mark"] for line in head["claims"]]
         texts = [data["slug"], data["tier"], head["title"], head["byline"], *marks]
         texts += data["inputs"].keys()
-        whole = "rows" in data and isinstance(head["documented"]["of"], int)
+        counts.append(head["documented"]["of"])
+        whole = "rows" in data and data["schema_version"] == 5
     except (KeyError, TypeError, AttributeError):
         return False
-    right = all(isinstance(count, int) for count in counts)
-    return (
-        whole
-        and right
-        and data["schema_version"] == 5
-        and all(isinstance(text, str) for text in texts)
-    )
+    are_counts = all(isinstance(count, int) for count in counts)
+    return whole and are_counts and all(isinstance(text, str) for text in texts)
 
 
 def digest_of_file(file: Path) -> str:

@@ -44,7 +44,6 @@ def rows_of(claim: ClaimText, panel: Panel | None = None) -> tuple[Row, ...]:
     """Return the rows of a claim: its own arm first, then readings, controls, alternatives.
 
     Args:
-        claim: the claim with its answer.
         panel: the claim before its records. Without it, controls and references that ran beside
             other readings, or at coordinates that do not decide, have no rows.
     """
@@ -176,8 +175,7 @@ def _beside(claim: ClaimText, panel: Panel | None) -> Iterator[_Put]:
     if panel is not None:
         for planned, reading in zip(panel.stated, answer.stated, strict=True):
             there = panel.under(planned)
-            arms = shown if reading is answer.base else (*_arms(there),)
-            for arm in arms:
+            for arm in shown if reading is answer.base else _arms(there):
                 if shares_settings(there.arms[arm.name], planned):
                     placed.add(arm.name)
                     yield _Put(claim, headline, arm, reading.name)
@@ -237,17 +235,15 @@ def _bare(put: _Put, place: int, check: Kind) -> Row:
     first = check.quantities()[0].measurement
     noun = claim.namer.compared(claim.claim.experiment, check, first)[0]
     decision = RowDecision.VOID if not put.n else RowDecision(arm.decision.value)
-    if put.is_blind:
-        decision = RowDecision.TELLS_NOTHING
     number = check.numbers[0]
-    values: dict[str, Any] = {
-        "condition": number.name,
-        "noun": called_of(number, noun),
-        "says": number.never.format(noun=noun),
-        "decision": decision,
-        "why": _voids(claim, arm, arm.runs) or put.diverged,
-    }
-    return Row(**_frame(put, check, put.place + place, arm.at), **values)
+    return Row(
+        **_frame(put, check, put.place + place, arm.at),
+        condition=number.name,
+        noun=called_of(number, noun),
+        says=number.never.format(noun=noun),
+        decision=RowDecision.TELLS_NOTHING if put.is_blind else decision,
+        why=_voids(claim, arm, arm.runs) or put.diverged,
+    )
 
 
 def _row(put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
@@ -258,32 +254,32 @@ def _row(put: _Put, estimate: Estimate, at: Coordinate | None) -> Row:
     limit = estimate.limit
     decision = _decision(put, estimate)
     within = limit.side is Side.WITHIN
-    values: dict[str, Any] = {
-        "condition": estimate.name,
-        "noun": called_of(number, noun),
-        "means": claim.without(check),
-        "says": typical_words(estimate, number, noun, held, with_worst=False),
-        "typical": estimate.median,
-        "typical_words": _number_words(estimate, number, estimate.median),
-        "farthest": estimate.worst,
-        "farthest_words": _number_words(estimate, number, estimate.worst),
-        "far": far_of(estimate),
-        "far_words": tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
-        "mean": estimate.mean,
-        "at_least": estimate.censored.count(Censored.AT_LEAST),
-        "at_most": estimate.censored.count(Censored.AT_MOST),
-        "unit": estimate.unit,
-        "side": limit.side,
-        "bound": limit.target if within else limit.at,
-        "margin": limit.at if within else None,
-        "bound_words": asked(estimate, number),
-        "provenance": limit.origin,
-        "number_from": limit.number_from,
-        "bound_why": limit.why or "",
-        "decision": decision,
-        "why": _why(put, estimate, decision),
-    }
-    return Row(**_frame(put, check, put.place + estimate.check, at), **values)
+    return Row(
+        **_frame(put, check, put.place + estimate.check, at),
+        condition=estimate.name,
+        noun=called_of(number, noun),
+        means=claim.without(check),
+        says=typical_words(estimate, number, noun, held, with_worst=False),
+        typical=estimate.median,
+        typical_words=_number_words(estimate, number, estimate.median),
+        farthest=estimate.worst,
+        farthest_words=_number_words(estimate, number, estimate.worst),
+        far=far_of(estimate),
+        far_words=tuple(_number_words(estimate, number, value) for value in far_of(estimate)),
+        mean=estimate.mean,
+        at_least=estimate.censored.count(Censored.AT_LEAST),
+        at_most=estimate.censored.count(Censored.AT_MOST),
+        unit=estimate.unit,
+        side=limit.side,
+        bound=limit.target if within else limit.at,
+        margin=limit.at if within else None,
+        bound_words=asked(estimate, number),
+        provenance=limit.origin,
+        number_from=limit.number_from,
+        bound_why=limit.why or "",
+        decision=decision,
+        why=_why(put, estimate, decision),
+    )
 
 
 def _number_words(estimate: Estimate, number: Number, value: float | None) -> str:
@@ -353,7 +349,6 @@ def _answer(arm: ArmAnswer) -> str:
 
 
 def _decision(put: _Put, estimate: Estimate) -> RowDecision:
-    """What the runs decide of a condition."""
     if put.is_blind:
         return RowDecision.TELLS_NOTHING
     if not put.n:
@@ -389,7 +384,8 @@ def _why(put: _Put, estimate: Estimate, decision: RowDecision) -> str:
     missed = [claim.noun_of(other) for other in arm.estimates if not other.met]
     if is_met and missed and isinstance(arm, ControlAnswer) and arm.verdict is Verdict.FAILS:
         return f"meets this; fails on {listed(missed)}"
-    if is_met and _tells_little(claim, arm, estimate):
+    cannot_fail = (claim.base.estimates[place] for place in claim.answer.cannot_fail)
+    if is_met and arm is claim.base and any(estimate is other for other in cannot_fail):
         return "no control clearly misses it"
     parts = [put.diverged]
     parts += [
@@ -400,12 +396,6 @@ def _why(put: _Put, estimate: Estimate, decision: RowDecision) -> str:
         unread = [run for run, held in put.said if held is None and not put.is_unpaired(run)]
         parts += [_voids(claim, arm, unread), _open(arm, estimate)]
     return "; ".join(filter(None, parts))
-
-
-def _tells_little(claim: ClaimText, arm: ArmAnswer, estimate: Estimate) -> bool:
-    base = claim.answer.base
-    places = [base.estimates[place] for place in claim.answer.cannot_fail]
-    return arm is base and any(estimate is other for other in places)
 
 
 def _voids(claim: ClaimText, arm: ArmAnswer, unread: Sequence[RunAnswer]) -> str:

@@ -36,9 +36,7 @@ def standing_of(
     """Return whether an audit's rule stood before results.
 
     Args:
-        audit_file: the file of the audit.
         results: the files of results; of a folder, whether there is a plan in it.
-        tier: the tier at which they are judged.
     """
     rule = whole_rule(audit, tier)
     paths = [path.resolve() for path in results]
@@ -53,9 +51,6 @@ def standing_of(
                 return RuleStanding(rule=rule, stood=stood, text=f"{begin} the runs: {text}.")
     text = f"Whether the rule stood before the runs is not known: {why}."
     return RuleStanding(rule=rule, stood=None, text=text)
-
-
-# --- by digest ------------------------------------------------------------------------------------
 
 
 def _by_digest(audit: Audit, rule: str, results: Sequence[Path]) -> Iterator[tuple[bool, str]]:
@@ -83,9 +78,6 @@ def _named_in(file: Path, slug: str) -> str | None:
         return None
     named = data.get("rule")
     return named if isinstance(named, str) and _DIGEST.fullmatch(named) else None
-
-
-# --- by git ---------------------------------------------------------------------------------------
 
 
 def _by_git(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from reproaudit.audit.documentation import documentation_of
@@ -36,11 +38,11 @@ from reproaudit.judge.readings import Panel
 from reproaudit.records import Origin
 from reproaudit.scorecard.choices import choices_of, joined, tried_of
 from reproaudit.scorecard.claims import ClaimText, texts_of
-from reproaudit.scorecard.facts import answer_words
 from reproaudit.scorecard.lines import (
     BRIEF_LINE_WORDS,
     MOST_LINE_WORDS,
     Figures,
+    answer_words,
     cores_of,
     exceptions_in_brief,
     in_order,
@@ -51,84 +53,74 @@ from reproaudit.scorecard.lines import (
 from reproaudit.scorecard.rows import rows_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JudgedPaper:
-    """What a head is made of: the claims with their answers and rows, and what is known of them.
+    """What the words of a scorecard are made of: a paper's answers, and what is known of them.
 
     Attributes:
         tier: as it is stored, with a salt.
-        tried: every value that was tried, as `choices.tried_of` returns it.
-        choices: those that change an answer.
-        before_bounds: how many results stood before a bound of today.
-    """
-
-    audit: Audit
-    tier: str
-    texts: Sequence[ClaimText]
-    rows: Sequence[Row]
-    reviews: Reviews
-    tried: Sequence[TriedValue]
-    choices: Sequence[ChoiceRow]
-    origin: Origin | None = None
-    before_bounds: int = 0
-
-    @property
-    def own(self) -> list[ClaimText]:
-        """The paper's own claims."""
-        return [text for text in self.texts if text.whose == "paper"]
-
-
-def words_of(
-    audit: Audit,
-    tier: str,
-    claims: Sequence[ClaimAnswer],
-    reviews: Reviews,
-    origin: Origin | None = None,
-    before_bounds: int = 0,
-    panels: Mapping[str, Panel] | None = None,
-) -> dict[str, Any]:
-    """Return the fields of a scorecard that are words: head, rows, answers and tried.
-
-    Args:
-        audit: with the claims that were judged.
-        tier: as it is stored, with a salt.
-        claims: the answers.
-        reviews: with the note.
         origin: of measurements that are not ours, whose.
         before_bounds: how many results stood before a bound of today.
         panels: each claim before its records, by id; as `rows_of` takes it.
     """
-    texts = texts_of(audit, claims, known_tier(tier.partition("-")[0]))
-    before = panels or {}
-    rows = [row for text in texts for row in rows_of(text, before.get(text.answer.id))]
-    tried = tried_of(audit, texts)
-    choices = choices_of(audit, texts)
-    judged = JudgedPaper(audit, tier, texts, rows, reviews, tried, choices, origin, before_bounds)
-    answers = tuple(map(answer_words, texts))
-    return {"head": head_of(judged), "rows": tuple(rows), "answers": answers, "tried": tried}
+
+    audit: Audit
+    tier: str
+    claims: Sequence[ClaimAnswer]
+    reviews: Reviews
+    origin: Origin | None = None
+    before_bounds: int = 0
+    panels: Mapping[str, Panel] = field(default_factory=dict)
+
+    @cached_property
+    def texts(self) -> tuple[ClaimText, ...]:
+        """The claims with their answers."""
+        return texts_of(self.audit, self.claims, known_tier(self.tier.partition("-")[0]))
+
+    @cached_property
+    def rows(self) -> Mapping[str, Sequence[Row]]:
+        """The rows of each claim, by its id."""
+        ids = {text.answer.id: text for text in self.texts}
+        return {name: rows_of(text, self.panels.get(name)) for name, text in ids.items()}
+
+    @cached_property
+    def tried(self) -> Sequence[TriedValue]:
+        """Every value that was tried."""
+        return tried_of(self.audit, self.texts)
+
+    @cached_property
+    def choices(self) -> Sequence[ChoiceRow]:
+        """The choices that change an answer."""
+        return choices_of(self.audit, self.texts)
+
+    def words(self) -> dict[str, Any]:
+        """Return the fields of a scorecard that are words: head, rows, answers and tried."""
+        return {
+            "head": _fitting_head(self),
+            "rows": tuple(chain.from_iterable(self.rows.values())),
+            "answers": tuple(map(answer_words, self.texts)),
+            "tried": self.tried,
+        }
 
 
 MOST_HEAD_WORDS = 620
 """The most words of a page's first screen, marks and columns counted as words."""
 
 
-def head_of(judged: JudgedPaper) -> Head:
-    """Return what a reader sees first; it becomes briefer in steps where it has too many words."""
+def _fitting_head(judged: JudgedPaper) -> Head:
+    """What a reader sees first; it becomes briefer in steps where it has too many words."""
     every = len(_head(judged, Brevity.WHOLE).choices)
     for brevity in Brevity:
         head = _with_count(_head(judged, brevity), every)
-        if brevity >= Brevity.ROWS:
-            head = _with_fewer_rows(head, every)
+        while words_in(head) > MOST_HEAD_WORDS and _has_row_to_spare(head, brevity):
+            head = _with_count(head.model_copy(update={"choices": head.choices[:-1]}), every)
         if words_in(head) <= MOST_HEAD_WORDS:
             break
     return head
 
 
-def _with_fewer_rows(head: Head, every: int) -> Head:
-    """Leave out choices that turn no answer, the last first, until the head fits."""
-    while words_in(head) > MOST_HEAD_WORDS and head.choices and not head.choices[-1].turns:
-        head = _with_count(head.model_copy(update={"choices": head.choices[:-1]}), every)
-    return head
+def _has_row_to_spare(head: Head, brevity: Brevity) -> bool:
+    return brevity >= Brevity.ROWS and bool(head.choices) and not head.choices[-1].turns
 
 
 def _with_count(head: Head, every: int) -> Head:
@@ -191,15 +183,9 @@ def words_in(head: Head) -> int:
 
 
 def _lines_counted(side: Sequence[ClaimLine]) -> str:
-    """The lines of one side with their title and legend."""
     lines = (f"- {line.mark} {'Main: ' * line.main}{line.title} {line.text}" for line in side)
-    return " ".join(
-        [
-            "**The paper's own claims** ·",
-            " · ".join(legend({line.outcome for line in side})),
-            *lines,
-        ]
-    )
+    marks = " · ".join(legend({line.outcome for line in side}))
+    return " ".join(["**The paper's own claims** ·", marks, *lines])
 
 
 MOST_AUTHORS = 6
@@ -218,25 +204,16 @@ def _of_papers(texts: Sequence[ClaimText]) -> list[ClaimText]:
     return [text for text in texts if text.whose in ("paper", "literature")]
 
 
-def _stand_ins(texts: Sequence[ClaimText]) -> str:
-    """The stand-ins on which the claims of papers were run; '' where any has none."""
-    used = dict.fromkeys(text.answer.proxy or "" for text in _of_papers(texts))
-    return "" if "" in used else "; ".join(used)
-
-
 def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
     paper = judged.audit.paper
-    stand_in = _stand_ins(judged.texts)
+    stand_ins = dict.fromkeys(text.answer.proxy or "" for text in _of_papers(judged.texts))
+    stand_in = "" if "" in stand_ins else "; ".join(stand_ins)
     most = BRIEF_LINE_WORDS if brevity >= Brevity.LINES else MOST_LINE_WORDS
-    rows: dict[str, list[Row]] = {text.answer.id: [] for text in judged.texts}
-    for row in judged.rows:
-        rows[row.claim].append(row)
     lines = [
-        line_of(text, rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
+        line_of(text, judged.rows[text.answer.id], most, stand_in_is_said=bool(stand_in))
         for text in in_order(judged.texts)
     ]
-    answers = [text.answer for text in judged.texts]
-    digest = answers_digest(judged.audit, judged.tier, answers, judged.origin)
+    digest = answers_digest(judged.audit, judged.tier, judged.claims, judged.origin)
     look_first = " (look in the paper first)" if paper.not_read else ""
     short = (brevity >= Brevity.FIGURES) + (brevity >= Brevity.COUNTS)
     fewest = BRIEFEST_WORDS if brevity >= Brevity.COUNTS else FEWEST_WORDS
@@ -253,7 +230,11 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         not_read=listed(paper.not_read),
         verdict=tuple(_verdict(judged, briefly=brevity >= Brevity.VERDICT)),
         note=note_of(judged.reviews, digest),
-        counts=_counts(judged.texts),
+        counts=HeadCounts(
+            paper=_ended_as(judged.texts, "paper"),
+            others=_ended_as(judged.texts, "literature", "code", "derived"),
+            questions=_ended_as(judged.texts, "ours"),
+        ),
         claims=tuple(lines),
         choices=joined(_of_whom(judged, own_alone=brevity >= Brevity.OTHERS), short, cut),
         questions=tuple(_questions(judged, every=brevity < Brevity.QUESTIONS)),
@@ -263,7 +244,7 @@ def _head(judged: JudgedPaper, brevity: Brevity) -> Head:
         measured_by="" if judged.origin is None else judged.origin.who,
         no_guess_varied=any(value.guess for value in judged.tried)
         and not any(value.cells for value in judged.tried),
-        fold=_fold(judged.texts, rows),
+        fold=_fold(judged),
     )
 
 
@@ -304,10 +285,8 @@ def _of_whom(judged: JudgedPaper, *, own_alone: bool) -> list[ChoiceRow]:
 
 def documented_in(audit: Audit, reviews: Reviews) -> DocumentedCounts:
     """Return how many variables the card and the reviewers find documented."""
-    documented = documentation_of(audit, reviews)
-    return DocumentedCounts(
-        card=documented.card, by_reviewers=documented.by_reviewers, of=documented.of
-    )
+    found = documentation_of(audit, reviews)
+    return DocumentedCounts(card=found.card, by_reviewers=found.by_reviewers, of=found.of)
 
 
 def scale_words(judged: JudgedPaper) -> str:
@@ -345,16 +324,7 @@ def note_of(reviews: Reviews, answers: str) -> HeadNote | None:
     return HeadNote(text=note.text, by=note.reviewer, as_of=note.as_of, stale=stale)
 
 
-def _counts(texts: Sequence[ClaimText]) -> HeadCounts:
-    return HeadCounts(
-        paper=_ended_as(texts, "paper"),
-        others=_ended_as(texts, "literature", "code", "derived"),
-        questions=_ended_as(texts, "ours"),
-    )
-
-
 def _ended_as(texts: Sequence[ClaimText], *whose: Whose) -> dict[Outcome, int]:
-    """How many claims of somebody have which outcome."""
     found = Counter(text.answer.outcome for text in texts if text.whose in whose)
     return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
@@ -375,7 +345,7 @@ _HOLDS: Mapping[Outcome, tuple[str, str]] = {
 
 
 def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
-    claims = judged.own
+    claims = [text for text in judged.texts if text.whose == "paper"]
     failed = sum(bool(text.base.crashed) for text in judged.texts)
     main = [claim for claim in claims if claim.claim.main]
     others = [claim for claim in claims if not claim.claim.main]
@@ -394,7 +364,7 @@ def _verdict(judged: JudgedPaper, *, briefly: bool) -> Iterator[str]:
 
 def _main(main: Sequence[ClaimText]) -> str:
     """Each main claim with its k of n, and the numbers that other stated values miss."""
-    more = ["".join(f"; {words}" for words in _elsewhere(claim, Figures.AGAINST)) for claim in main]
+    more = ["".join(f"; {words}" for words in _elsewhere(claim, "against")) for claim in main]
     if len(main) == 1:
         return f"The main claim {_ended(main[0])}: {main[0].claim.short}{more[0]}"
     outcomes = {claim.answer.outcome for claim in main}
@@ -424,7 +394,7 @@ def _core(claim: ClaimText) -> str:
     return named[-1] if claim.answer.outcome is Outcome.UNDECIDED else cores[-1]
 
 
-def _elsewhere(claim: ClaimText, figures: Figures = Figures.NONE) -> list[str]:
+def _elsewhere(claim: ClaimText, figures: Figures = "") -> list[str]:
     """How a claim ended under other stated values: open with 10 pairs, 0 of 15."""
     if claim.answer.outcome is Outcome.DEPENDS:
         return []
@@ -455,14 +425,13 @@ def _others(others: Sequence[ClaimText], after_main: bool, *, briefly: bool) -> 
 
 def _hangs_on(claims: Sequence[ClaimText]) -> str:
     """The settings on which claims depend, and whether we guessed them."""
-    names: dict[str, None] = {}
+    names = []
     for claim in claims:
-        guessed = any(isinstance(side, AlternativeAnswer) for side in claim.answer.sides or ())
-        for side in claim.answer.sides or ():
-            for varied in () if side.varied is None else side.varied.every:
-                name = claim.setting(varied.setting)
-                names[f"{name} (a guess)" if guessed else name] = None
-    return listed(list(names))
+        sides = claim.answer.sides or ()
+        guess = " (a guess)" * any(isinstance(side, AlternativeAnswer) for side in sides)
+        varied = [one for side in sides if side.varied is not None for one in side.varied.every]
+        names += [f"{claim.setting(one.setting)}{guess}" for one in varied]
+    return listed(list(dict.fromkeys(names)))
 
 
 # --- questions, and what is ours ------------------------------------------------------------------
@@ -482,10 +451,13 @@ def _questions(judged: JudgedPaper, *, every: bool) -> Iterator[HeadQuestion]:
         names = (choice.setting, *choice.also)
         chosen = [settings[name] for name in names]
         text = (None if choice.also else chosen[0].ask) or _question(choice)
-        asked = text in told or (choice.also and not alone.isdisjoint(names))
-        if asked or any(one.ours for one in chosen) or all(map(_is_no_question, chosen)):
-            continue
-        if not chosen[0].ask and any(map(_is_between_papers, chosen)):
+        if (
+            text in told
+            or (choice.also and not alone.isdisjoint(names))
+            or any(one.ours for one in chosen)
+            or all(map(_is_no_question, chosen))
+            or (not chosen[0].ask and any(map(_is_between_papers, chosen)))
+        ):
             continue
         told.add(text)
         evidence = [effect.text for effect in choice.effects]
@@ -508,7 +480,6 @@ def _is_no_question(setting: Setting) -> bool:
 
 
 def _is_between_papers(setting: Setting) -> bool:
-    """Whether it is another paper that states a value."""
     stated: Sequence[Setting | Reading] = [setting, *setting.readings]
     return any(value.who or value.source is Source.REPRODUCTION for value in stated)
 
@@ -519,22 +490,22 @@ def _question(choice: ChoiceRow) -> str:
     return f"{capital(choice.words)}: {listed([choice.value, *choice.others], 'or')}?"
 
 
-def _fold(texts: Sequence[ClaimText], rows: Mapping[str, Sequence[Row]]) -> str:
+def _fold(judged: JudgedPaper) -> str:
     """How many claims stand apart, by whose they are and how they ended, and what they miss."""
     names: Mapping[Whose, tuple[str, str]] = {
         "code": ("claim", "of the code alone"),
         "derived": ("claim", "that we derived"),
         "ours": ("question", "of ours"),
     }
-    clauses = clauses_of(texts)
+    clauses = clauses_of(judged.texts)
     parts = []
     for whose, (noun, which) in names.items():
-        outcomes = _ended_as(texts, whose)
+        outcomes = _ended_as(judged.texts, whose)
         missed = [
             f"“{clauses[text.answer.id]}”, {words}"
-            for text in texts
+            for text in judged.texts
             if text.whose == whose and text.answer.outcome is Outcome.SUPPORTED
-            for words in exceptions_in_brief(text, rows[text.answer.id])
+            for words in exceptions_in_brief(text, judged.rows[text.answer.id])
         ]
         ended = [
             f"{outcomes[outcome]} {verbs[outcomes[outcome] > 1].format(choice='a choice')}"
@@ -552,14 +523,16 @@ def _ours(judged: JudgedPaper, clauses: Mapping[str, str], *, with_levels: bool)
     known = ", which we set knowing earlier results," if judged.before_bounds else ""
     if changed := _changed_by_bounds(judged.texts, clauses):
         yield f"If our bounds{known} were half or twice as wide, {changed}."
-    made = [*(_levels(judged) if with_levels else []), *_made_by_us(judged, clauses)]
+    made = [*(_levels(judged) if with_levels else ()), *_made_by_us(judged, clauses)]
     if made:
         yield f"We {listed(made)}."
 
 
 def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) -> str:
     """Whose answers would change with every bound of ours half or twice as wide."""
-    if not any(map(_has_bound_of_ours, claims)):
+    arms = [arm for claim in claims for arm in (claim.base, *claim.answer.support)]
+    origins = {estimate.limit.origin for arm in arms for estimate in arm.estimates}
+    if Provenance.OURS not in origins:
         return ""
     turned = [claim for claim in claims if claim.answer.other_bounds]
     if not turned:
@@ -569,21 +542,14 @@ def _changed_by_bounds(claims: Sequence[ClaimText], clauses: Mapping[str, str]) 
     return f"{answers} would change: {listed(names)}"
 
 
-def _has_bound_of_ours(claim: ClaimText) -> bool:
-    arms = (claim.base, *claim.answer.support)
-    limits = [estimate.limit for arm in arms for estimate in arm.estimates]
-    return any(limit.origin is Provenance.OURS for limit in limits)
-
-
-def _levels(judged: JudgedPaper) -> Iterator[str]:
+def _levels(judged: JudgedPaper) -> list[str]:
     levels = set()
     for text in judged.texts:
         grade = text.claim.grade
         if grade is not None and grade.origin == "ours":
             ordered = sorted(grade.primary, key=lambda place: (isinstance(place, str), place))
             levels.add(f"at {text.symbol} = {listed(list(map(at_words, ordered)))}")
-    if levels:
-        yield f"judged {listed(sorted(levels))}"
+    return [f"judged {listed(sorted(levels))}"] if levels else []
 
 
 MOST_RECALLED = 2
@@ -592,15 +558,12 @@ MOST_RECALLED = 2
 
 def _made_by_us(judged: JudgedPaper, clauses: Mapping[str, str]) -> Iterator[str]:
     """What we did, each a verb with its object."""
-    guesses: dict[str, bool] = {}
-    for value in judged.tried:
-        if value.guess:
-            guesses[value.setting] = guesses.get(value.setting, False) or bool(value.cells)
+    guesses = {value.setting for value in judged.tried if value.guess}
+    varied = {value.setting for value in judged.tried if value.guess and value.cells}
     if guesses:
-        varied = sum(guesses.values())
         some = counted(len(guesses), "setting")
-        all_varied = varied == len(guesses)
-        yield f"guessed and varied {some}" if all_varied else f"guessed {some} ({varied} varied)"
+        partly = f"guessed {some} ({len(varied)} varied)"
+        yield f"guessed and varied {some}" if varied == guesses else partly
     recalled = [text for text in judged.texts if text.claim.wording == "recalled"]
     names = [f"“{clauses.get(text.answer.id, text.claim.short)}”" for text in recalled]
     if recalled:

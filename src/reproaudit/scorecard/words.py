@@ -69,7 +69,6 @@ def typical_words(
     Runs that miss a bound which the typical one meets are named in any case.
 
     Args:
-        estimate: the condition.
         what: which of its kind's numbers it is on.
         noun: what the number is of; '' to leave it out.
         reference: what it is held against, where that is another quantity.
@@ -140,7 +139,6 @@ def _without_number(estimate: Estimate) -> str:
 
 
 def _read(estimate: Estimate) -> int:
-    """How many runs can be held against a bound."""
     return sum(holds is not None for holds in estimate.holds)
 
 
@@ -273,9 +271,8 @@ def words(reason: Reason, context: ClaimText) -> str:
 
 
 def _no_control(_reason: Reason, context: ClaimText) -> str:
-    claim = context.claim
-    lacking = "none was run" if claim.nulls else "none is named"
-    return f"no control: {claim.no_control or lacking}"
+    lacking = "none was run" if context.claim.nulls else "none is named"
+    return f"no control: {context.claim.no_control or lacking}"
 
 
 def _few_runs(_reason: Reason, context: ClaimText) -> str:
@@ -343,8 +340,8 @@ def _open_mean(estimate: Estimate) -> str:
 
 def _out_of_reach(reason: Reason, context: ClaimText) -> str:
     estimate = context.arm_of(reason).estimates[reason.place]
-    noun = context.namer.noun(context.claim.experiment, estimate.measurement)
     bound = stated(estimate.limit.at)
+    noun = context.noun(estimate.measurement)
     return f"bound out of reach: what has to succeed misses {bound}, too ({noun})"
 
 
@@ -418,12 +415,7 @@ _VOIDS: Mapping[Void, str] = {
 
 def void_words(void: Void, about: str, runs: str, number: float | None, context: ClaimText) -> str:
     """Return why runs are void, as a page says it."""
-    arms = (
-        Void.REFERENCE_DIVERGED,
-        Void.REFERENCE_CRASHED,
-        Void.NO_REFERENCE,
-        Void.NOT_AS_MANY,
-    )
+    arms = (Void.REFERENCE_DIVERGED, Void.REFERENCE_CRASHED, Void.NO_REFERENCE, Void.NOT_AS_MANY)
     name = context.namer.arm if void in arms else context.noun
     return _VOIDS[void].format(
         what=name(about),
@@ -466,17 +458,12 @@ def not_alike(alike: NotAlike, context: ClaimText) -> str:
     return _NOT_ALIKE[alike.how].format(noun=noun, arms=arms, ends=alike.ends, step=step)
 
 
-def _let_pass(reason: Reason, context: ClaimText) -> str:
-    return f"not measured alike: {'' if reason.alike is None else not_alike(reason.alike, context)}"
-
-
 def _all_diverged(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
-    there = "" if arm is context.answer.base else f" with {context.arm(arm)}"
     too = f", and so did {context.namer.arm(reason.what)}" if reason.what else ""
-    guessed = f"; guessed: {several([context.setting(name) for name in reason.settings], 3)}"
-    said = f"{of(reason.runs, arm.n)} diverged{there}{too}"
-    return said + (guessed if reason.settings else "")
+    names = several([context.setting(name) for name in reason.settings], 3)
+    guessed = f"; guessed: {names}" if names else ""
+    return f"{of(reason.runs, arm.n)} diverged{_there(arm, context)}{too}{guessed}"
 
 
 def _unfinished(reason: Reason, context: ClaimText) -> str:
@@ -535,7 +522,7 @@ def _not_settled(reason: Reason, context: ClaimText) -> str:
 def _agree(reason: Reason, context: ClaimText) -> str:
     arm = context.arm_of(reason)
     said = f"{of(arm.n - reason.runs, arm.n)} agree" if reason.runs else f"{arm.n} runs are few"
-    return said if arm is context.answer.base else f"{said} with {context.arm(arm)}"
+    return f"{said}{_there(arm, context)}"
 
 
 def _open_with(reason: Reason, context: ClaimText) -> str:
@@ -543,8 +530,7 @@ def _open_with(reason: Reason, context: ClaimText) -> str:
     if not arm.n:
         return f"not yet run: {context.arm(arm)}"
     how = ends_as(arm) if isinstance(arm, ReadingAnswer) else "open"
-    where = "as run" if arm is context.answer.base else f"with {context.arm(arm)}"
-    return f"{how} {where}, {count_words(arm)}"
+    return f"{how}{_there(arm, context) or ' as run'}, {count_words(arm)}"
 
 
 def _in_the_way(reason: Reason, context: ClaimText) -> str:
@@ -596,7 +582,9 @@ _WORDS: Mapping[ReasonKind, str | Callable[[Reason, ClaimText], str]] = {
     ReasonKind.GUESS_NOT_SETTLED: _not_settled,
     ReasonKind.RUNS: _agree,
     ReasonKind.NO_CONTROL: _no_control,
-    ReasonKind.NOT_ALIKE: _let_pass,
+    ReasonKind.NOT_ALIKE: lambda reason, context: (
+        f"not measured alike: {not_alike(reason.alike, context) if reason.alike else ''}"
+    ),
     ReasonKind.UNSTATED: "arms are compared whose other settings nobody states",
     ReasonKind.OUR_BOUND: _tightened,
     ReasonKind.RULE: lambda r, _: (

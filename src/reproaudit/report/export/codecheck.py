@@ -26,7 +26,7 @@ from reproaudit.report.printable import clean
 CODECHECK_SPECIFICATION = "https://codecheck.org.uk/spec/config/{}/"
 
 
-def codecheck_export(request: ExportRequest) -> Exported:
+def codecheck(request: ExportRequest) -> Exported:
     """Return a CODECHECK's folder: the scorecard's files and `codecheck.yml`.
 
     Raises:
@@ -48,7 +48,6 @@ def codecheck_export(request: ExportRequest) -> Exported:
 def _named(
     names: Iterable[str], orcids: Sequence[str], option: str, whose: str
 ) -> list[dict[str, str]]:
-    """People with the ORCID iDs that were said."""
     called = [clean(name) for name in names]
     if len(orcids) > len(called):
         raise UsageError(

@@ -1,6 +1,6 @@
 """The registry of export formats: what `export --to` offers, and what several formats share.
 
-A format NAME is a module beside this one, with a function `NAME_export` from a request to files.
+A format of several files is a module beside this one.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from reproaudit.audit.model import Paper
 from reproaudit.errors import UsageError, did_you_mean
 from reproaudit.files import write_whole
 from reproaudit.formats.scorecard import Scorecard
+from reproaudit.lazy import deferred
 
 
 @dataclass(frozen=True)
@@ -63,20 +63,43 @@ class ExportFormat:
     """A standard format.
 
     Attributes:
+        export: makes the files.
         is_folder: whether it is a folder of files, or a single file.
         options: the fields of a request that no other format has a place for, with the command's
             option.
     """
 
+    export: Callable[[ExportRequest], Exported]
     is_folder: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
 
+_codecheck = deferred("reproaudit.report.export.codecheck")
+_pages = deferred("reproaudit.report.pages")
+_ro_crate = deferred("reproaudit.report.export.ro_crate")
+
+
+def _letter(request: ExportRequest) -> Exported:
+    card = request.scorecard()
+    return Exported({"letter.md": _pages.letter(card).encode()}, card.tier)
+
+
+def _records(request: ExportRequest) -> Exported:
+    """The records of the scorecard's tier, of those below it, and custom."""
+    tier = request.scorecard().tier
+    return Exported(request.records(tier), tier)
+
+
 EXPORTS: Mapping[str, ExportFormat] = {
-    "ro-crate": ExportFormat(is_folder=True, options={"license_url": "--license"}),
-    "letter": ExportFormat(),
-    "records": ExportFormat(),
+    "ro-crate": ExportFormat(
+        lambda request: _ro_crate.crate(request),
+        is_folder=True,
+        options={"license_url": "--license"},
+    ),
+    "letter": ExportFormat(_letter),
+    "records": ExportFormat(_records),
     "codecheck": ExportFormat(
+        lambda request: _codecheck.codecheck(request),
         is_folder=True,
         options={
             "codecheckers": "--codechecker",
@@ -102,10 +125,7 @@ def exported(name: str, request: ExportRequest) -> Exported:
         for attribute, option in form.options.items():
             if other != name and getattr(request, attribute) not in ((), None):
                 raise UsageError(f"{option} goes with --to {other}, not with --to {name}.")
-    stem = name.replace("-", "_")
-    export: Callable[[ExportRequest], Exported]
-    export = getattr(import_module(f"{__package__}.{stem}"), f"{stem}_export")
-    return export(request)
+    return EXPORTS[name].export(request)
 
 
 def export_files(
@@ -114,7 +134,6 @@ def export_files(
     """Write a format below `exports`, or to a folder or file.
 
     Args:
-        request: its material.
         out: a folder, or the file of a format that is one; None for ``exports/SLUG``.
 
     Returns:

@@ -48,7 +48,7 @@ class CrateFile(NamedTuple):
     """Whether the run made it, or was given it."""
 
 
-def ro_crate_export(request: ExportRequest) -> Exported:
+def crate(request: ExportRequest) -> Exported:
     """Return the crate: the scorecard's files, the audit, and the metadata.
 
     Raises:
@@ -93,8 +93,10 @@ def _metadata(card: Scorecard, parts: list[CrateFile], url: str | None) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _entity(identifier: str, kind: str, **fields: Any) -> Entity:
-    return {"@id": identifier, "@type": kind, **fields}
+def _entity(identifier: str, kind: str, /, **fields: Any) -> Entity:
+    """An entity with those of its fields that say something."""
+    said = {name: value for name, value in fields.items() if value not in (None, [])}
+    return {"@id": identifier, "@type": kind, **said}
 
 
 def _to(identifier: str) -> dict[str, str]:
@@ -108,11 +110,7 @@ def _each(identifiers: Iterable[str]) -> Any:
 
 
 def _root(
-    card: Scorecard,
-    files: list[CrateFile],
-    action: str,
-    article: str,
-    license_url: str | None,
+    card: Scorecard, files: list[CrateFile], action: str, article: str, license_url: str | None
 ) -> Entity:
     last = card.records.last
     said = f"What the paper claims, and what running it showed. {' '.join(card.head.verdict)}"
@@ -160,19 +158,16 @@ def _article(paper: Paper) -> Iterator[Entity]:
         )
         for identifier in known
     ]
-    article = _entity(
+    yield _entity(
         known[0].url if known else "#paper",
         "ScholarlyArticle",
         name=clean(paper.title),
-        **({"author": _each(author["@id"] for author in authors)} if authors else {}),
-        **({"datePublished": str(paper.year)} if paper.year is not None else {}),
-        **({"isPartOf": _to("#venue")} if paper.venue is not None else {}),
+        author=_each(author["@id"] for author in authors),
+        datePublished=None if paper.year is None else str(paper.year),
+        isPartOf=None if paper.venue is None else _to("#venue"),
+        identifier=_each(value["@id"] for value in values),
+        sameAs=_each(identifier.url for identifier in known[1:]),
     )
-    if known:
-        article["identifier"] = _each(value["@id"] for value in values)
-        if len(known) > 1:
-            article["sameAs"] = _each(identifier.url for identifier in known[1:])
-    yield article
     if paper.venue is not None:
         yield _entity("#venue", "CreativeWork", name=clean(paper.venue))
     yield from authors
