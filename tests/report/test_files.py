@@ -125,10 +125,7 @@ MISSTATED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         ),
         "finite distance",
     ),
-    "an infinite bound": (
-        lambda d: figure_of(d)["levels"][0].update(at=1e999),
-        "finite numbers",
-    ),
+    "an infinite bound": (lambda d: figure_of(d)["levels"][0].update(at=1e999), "finite numbers"),
     "a figure of nothing": (
         lambda d: d["figures"].update(other=figure_of(d)),
         "a figure of the unknown claim 'other'",

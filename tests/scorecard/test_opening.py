@@ -14,12 +14,7 @@ from reproaudit.audit.catalog import entry_of
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.report.files import json_text
 from reproaudit.scorecard.answers import scorecard_of_store
-from reproaudit.scorecard.opening import (
-    digest_of_file,
-    digest_of_records,
-    read_opening,
-    tiers_of,
-)
+from reproaudit.scorecard.opening import digest_of_file, digest_of_records, read_opening, tiers_of
 from reproaudit.store.records import Store
 
 

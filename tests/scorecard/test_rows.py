@@ -234,9 +234,7 @@ def test_controls_stand_beside_the_reading_whose_settings_they_share() -> None:
     elsewhere = {**control(0.8), "experiment": "guessed"}
     arms = {**audit_data()["arms"], "elsewhere": elsewhere}
     audit = one_claim(
-        readings=["steps"],
-        nulls=["stays", "elsewhere"],
-        audit={"settings": settings, "arms": arms},
+        readings=["steps"], nulls=["stays", "elsewhere"], audit={"settings": settings, "arms": arms}
     )
 
     def measured(cell: Cell) -> Record | None:

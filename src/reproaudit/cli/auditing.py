@@ -42,8 +42,7 @@ def check(
         bool, Option("--run", help="Import the modules; hold their settings against these.")
     ] = False,
     upgrade: Annotated[
-        bool,
-        Option("--upgrade", help="Write each in the short form, SLUG.short.yaml."),
+        bool, Option("--upgrade", help="Write each in the short form, SLUG.short.yaml.")
     ] = False,
     trust: options.Trust = False,
 ) -> int:

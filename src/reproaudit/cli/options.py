@@ -165,8 +165,7 @@ Shipped = Annotated[
 Audits = Annotated[Path | None, Option(help="A folder with DIR/<slug>.yaml beside DIR/<slug>.py.")]
 StorePath = Annotated[Path, Option(help="The folder of records.")]
 KeptStore = Annotated[
-    Path | None,
-    Option("--store", exists=True, help="The folder of records.", show_default="runs"),
+    Path | None, Option("--store", exists=True, help="The folder of records.", show_default="runs")
 ]
 """The store of a command that only looks after records: it has to be there if it is named."""
 Out = Annotated[
@@ -176,8 +175,7 @@ Tier = Annotated[
     Any, parsed("--tier", lambda text: _model.known_tier(text), "TIER", "smoke, quick or paper.")
 ]
 Salt = Annotated[
-    str | None,
-    parsed("--salt", parse_salt, "WORD", "Draws other seeds, kept apart (paper tier)."),
+    str | None, parsed("--salt", parse_salt, "WORD", "Draws other seeds, kept apart (paper tier).")
 ]
 FORMATS_HELP = "terminal, html, json, md"
 Formats = Annotated[
@@ -234,17 +232,11 @@ ExecutorName = Annotated[
     ),
 ]
 SlurmOptions = Annotated[
-    Any,
-    parsed("--slurm", parse_slurm, "OPTIONS", "For sbatch: partition=short,time=2h,mem=4G."),
+    Any, parsed("--slurm", parse_slurm, "OPTIONS", "For sbatch: partition=short,time=2h,mem=4G.")
 ]
 BlockOf = Annotated[
     Any,
-    parsed(
-        "--block",
-        parse_block,
-        "SIZE",
-        "A Slurm job's cells: 20, or (as else) what takes 30m.",
-    ),
+    parsed("--block", parse_block, "SIZE", "A Slurm job's cells: 20, or (as else) what takes 30m."),
 ]
 Shard = Annotated[
     Any, parsed("--shard", parse_shard, "I/N", "Only the I-th of N parts of the cells; see merge.")

@@ -18,13 +18,7 @@ from starlette.routing import Route
 
 from reproaudit.audit.loading import load_reviews
 from reproaudit.audit.model import Audit, Claim, VariableName
-from reproaudit.audit.review import (
-    MOST_NOTE_WORDS,
-    Dispute,
-    ReviewDecision,
-    Reviews,
-    version_of,
-)
+from reproaudit.audit.review import MOST_NOTE_WORDS, Dispute, ReviewDecision, Reviews, version_of
 from reproaudit.checks import Kind, Names, read_noun
 from reproaudit.declarations import Quantity
 from reproaudit.desk.session import DeskSession, StaleError

@@ -63,12 +63,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "more than half of all runs would say no, at 95 % confidence",
     ),
     Outcome.UNDECIDED: Look(
-        "?",
-        "yellow",
-        "none",
-        "skipped",
-        "open",
-        "these runs, or a bound of ours, leave it open",
+        "?", "yellow", "none", "skipped", "open", "these runs, or a bound of ours, leave it open"
     ),
     Outcome.UNINFORMATIVE: Look(
         "○",
@@ -79,12 +74,7 @@ OUTCOMES: Mapping[Outcome, Look] = {
         "a control passes too, or what has to succeed fails: the check cannot tell",
     ),
     Outcome.NOT_TESTED: Look(
-        "–",
-        "dim",
-        "none absent",
-        "skipped",
-        "not tested",
-        "nothing ran, or it was not measured",
+        "–", "dim", "none absent", "skipped", "not tested", "nothing ran, or it was not measured"
     ),
     Outcome.ERROR: Look(
         "!",

@@ -31,12 +31,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-DECIDED = (
-    Outcome.SUPPORTED,
-    Outcome.PARTLY_SUPPORTED,
-    Outcome.DEPENDS,
-    Outcome.NOT_SUPPORTED,
-)
+DECIDED = (Outcome.SUPPORTED, Outcome.PARTLY_SUPPORTED, Outcome.DEPENDS, Outcome.NOT_SUPPORTED)
 
 
 class Level(StrEnum):

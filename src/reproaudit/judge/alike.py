@@ -390,9 +390,7 @@ def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:
 
 
 def _apart(
-    name: str,
-    arms: tuple[PlannedArm, PlannedArm],
-    sizes: Sequence[Sequence[tuple[float, float]]],
+    name: str, arms: tuple[PlannedArm, PlannedArm], sizes: Sequence[Sequence[tuple[float, float]]]
 ) -> Iterator[UnitsApart]:
     """Yield two arms of which one has shares, and the other numbers as of per cent."""
     if not all(sizes) or min(least for each in sizes for least, _ in each) < 0:

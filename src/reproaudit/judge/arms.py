@@ -18,13 +18,7 @@ from reproaudit.checks import Condition, Kind, Limit, Void
 from reproaudit.declarations import Coordinate
 from reproaudit.formats.verdict import ArmAnswer, Counted, Estimate, RunAnswer, Status, Varied
 from reproaudit.judge.bundles import Bundles
-from reproaudit.judge.decisions import (
-    all_of,
-    decide,
-    decide_by_mean,
-    decide_groups,
-    missing_runs,
-)
+from reproaudit.judge.decisions import all_of, decide, decide_by_mean, decide_groups, missing_runs
 from reproaudit.judge.runs import Said, ask_runs, void_run
 from reproaudit.stats.binomial import FEWEST_RUNS, Decision
 

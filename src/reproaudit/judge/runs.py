@@ -22,13 +22,7 @@ from reproaudit.declarations import Coordinate, MeasurementMissingError, Quantit
 from reproaudit.formats.verdict import RunAnswer, Status
 from reproaudit.judge.alike import keeps_up, not_as_far
 from reproaudit.judge.bundles import Bundles, is_series, paired_with
-from reproaudit.judge.views import (
-    before_the_end,
-    never_learned,
-    not_comparable,
-    still_moves,
-    views,
-)
+from reproaudit.judge.views import before_the_end, never_learned, not_comparable, still_moves, views
 from reproaudit.records import CellStatus, Record
 from reproaudit.stats.onsets import Start
 

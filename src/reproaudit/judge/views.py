@@ -229,18 +229,11 @@ def _as_often(run: Run, logs: Sequence[Logged]) -> Iterator[tuple[Void, Run]]:
         yield Void.NOT_AS_OFTEN, run
 
 
-def _best_until(
-    values: NDArray[np.float64],
-    upwards: bool,
-) -> NDArray[np.float64]:
+def _best_until(values: NDArray[np.float64], upwards: bool) -> NDArray[np.float64]:
     return courses.best_until(values, upwards=upwards)
 
 
-def _clipped(
-    values: NDArray[np.float64],
-    every: int,
-    upwards: bool,
-) -> NDArray[np.float64]:
+def _clipped(values: NDArray[np.float64], every: int, upwards: bool) -> NDArray[np.float64]:
     """A course with no better extreme than the worst of fewer observations."""
     end = courses.best_of_fewer(values, every, upwards=upwards)
     return np.minimum(values, end) if upwards else np.maximum(values, end)

@@ -103,11 +103,7 @@ class Prepared:
 
 
 def prepare_adoption(
-    entry: Entry,
-    audit: Audit,
-    how: How,
-    reports: Path,
-    on_event: OnEvent = ignored,
+    entry: Entry, audit: Audit, how: How, reports: Path, on_event: OnEvent = ignored
 ) -> Prepared:
     """Measure a cell of every pair, to compare later code with; arguments as of `adopt_code`."""
     read, adoptions = _known(entry, audit, how, reports, on_event)

@@ -237,12 +237,7 @@ def plan_audit(workspace: Workspace, paper: PaperLike, tier: TierName | None = N
 
 
 def _planned(
-    audit: Audit,
-    claim: Claim,
-    tier: TierName,
-    times: _Times,
-    card: Scorecard | None,
-    is_open: bool,
+    audit: Audit, claim: Claim, tier: TierName, times: _Times, card: Scorecard | None, is_open: bool
 ) -> PlannedClaim:
     """Return a claim before its runs; their numbers are None if they are open."""
     own, *beside = arms_of(audit, claim)

@@ -92,11 +92,7 @@ def verify_store(
 
 
 def prune_store(
-    store: Store,
-    slugs: Collection[str] = (),
-    *,
-    unfinished: bool = False,
-    dry_run: bool = False,
+    store: Store, slugs: Collection[str] = (), *, unfinished: bool = False, dry_run: bool = False
 ) -> list[Leftover]:
     """Remove what no run needs any more; with `dry_run` only name it.
 
@@ -119,11 +115,7 @@ def papers_in(store: Store, slugs: Collection[str]) -> list[str]:
 
 
 def measure_again(
-    catalog: Catalog,
-    papers: Collection[str],
-    store: Store,
-    count: int,
-    on_event: OnEvent = ignored,
+    catalog: Catalog, papers: Collection[str], store: Store, count: int, on_event: OnEvent = ignored
 ) -> Iterator[tuple[Path, StoreFault | None]]:
     """Measure a sample of records again, as the manifest's root draws it; compare every bit.
 

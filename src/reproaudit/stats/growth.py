@@ -209,11 +209,7 @@ def _families(steps: tuple[float, ...], law: Law) -> dict[str, FloatArray]:
         "law": _power(t[None], law.exponent),
         "power": _power(t, far[:, None]),
         "bounded": np.concatenate(
-            [
-                -(t ** -ends[:, None]),
-                -np.exp(-rates[:, None] * t),
-                t / (1 + t * rates[:, None]),
-            ]
+            [-(t ** -ends[:, None]), -np.exp(-rates[:, None] * t), t / (1 + t * rates[:, None])]
         ),
     }
     if "logarithm" in law.rivals:

@@ -119,9 +119,7 @@ class Chosen:
 
 
 def planned_only(
-    records: Iterable[Record],
-    planned: Mapping[TierKey, str],
-    adoptions: Adoptions = NO_ADOPTIONS,
+    records: Iterable[Record], planned: Mapping[TierKey, str], adoptions: Adoptions = NO_ADOPTIONS
 ) -> Chosen:
     """The records that have the fingerprint which a plan gave to their cell, and no others."""
     of_plan = [
