@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reproaudit.errors import did_you_mean
@@ -29,51 +28,14 @@ from reproaudit.logs.names import (
     names_seed,
     normal,
 )
-from reproaudit.logs.rows import Table, TableRow, is_observed, is_said
+from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
 
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
 """A series that was downloaded from TensorBoard's page."""
 
 
-@dataclass(frozen=True)
-class TableForm:
-    """The role of each column of a table.
-
-    Attributes:
-        roles: column -> its role, and the name of the axis, setting or measurement in it.
-        like_seeds: where there is no column of seeds, one that may be it.
-    """
-
-    roles: Mapping[str, tuple[str, str]]
-    like_seeds: str | None = None
-
-    @cached_property
-    def _by_role(self) -> Mapping[str, dict[str, str]]:
-        by_role: dict[str, dict[str, str]] = {}
-        for column, (role, name) in self.roles.items():
-            by_role.setdefault(role, {})[name] = column
-        return by_role
-
-    def named(self, role: str) -> Mapping[str, str]:
-        """Return the columns of a role by the names of what is in them."""
-        return self._by_role.get(role, {})
-
-    def column(self, role: str) -> str | None:
-        """Return the column of a role that one column at most has."""
-        return self.named(role).get("")
-
-    @cached_property
-    def words(self) -> Mapping[str, str]:
-        """The role of each column in words, with its name there where that is another."""
-        return {
-            column: f"{role} {name}" if role == "axis" or name not in ("", column) else role
-            for column, (role, name) in self.roles.items()
-            if column
-        }
-
-
-def form_of(source: LogSource, table: Table) -> TableForm:
+def form_of(source: LogSource, table: Table) -> Table:
     """Give every column its role: as the mapping says, then by its name, then by its cells."""
     asked = source.asked
     columns = table.columns
@@ -105,20 +67,21 @@ def form_of(source: LogSource, table: Table) -> TableForm:
         first((*RUN_NAMES, *(["name"] if status else [])), "run")
     if tag is not None and value is not None:
         roles |= {tag: ("tag", ""), value: ("value", "")}
-        several = [c for c in columns if len({str(row.get(c)) for _, row in table.rows}) > 1]
+        several = [c for c in columns if len(table.apart(c)) > 1]
         roles |= {c: ("context", c) for c in several if c.startswith(CONTEXT)}
         roles |= {c: ("context", c) for c in several if _is_context(c, tag, table)}
     elif value is not None:
         roles[value] = ("measurement", value if asked.wants(value) else _stem(source, value))
-    form = TableForm(roles)
-    roles = dict(roles)
+    known_form = replace(table, roles=dict(roles))
     for column in columns:
         if column not in roles:
             called = column if asked.wants(column) else column.removeprefix("metrics.")
-            roles[column] = (_role(column, source, table, form), called)
-    likely = [] if form.column("seed") else [c for c in columns if _is_like_seeds(c, table)]
-    whole = TableForm({column: roles[column] for column in columns}, next(iter(likely), None))
-    if not asked.plain and (form.column("value") or any(map(asked.wants, columns))):
+            roles[column] = (_role(column, source, known_form), called)
+    has_seeds = known_form.column("seed") is not None
+    likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
+    all_roles = {column: roles[column] for column in columns}
+    whole = replace(table, roles=all_roles, like_seeds=next(iter(likely), None))
+    if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
             if column not in columns:
                 text = f"found no column '{column}', which the mapping calls {role}; expected it. "
@@ -141,8 +104,7 @@ def _stem(source: LogSource, column: str) -> str:
 
 def _is_status(column: str, table: Table) -> bool:
     """Tell whether a column is called as a status, and holds no numbers."""
-    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
-    texts = all(isinstance(cell, str) and number_of(cell) is None for cell in cells)
+    texts = all(isinstance(c, str) and number_of(c) is None for c in table.observed(column))
     return is_status_name(column) and texts
 
 
@@ -150,7 +112,7 @@ def _is_context(column: str, tag: str, table: Table) -> bool:
     """Tell whether a column tells numbers of one name apart by words, as `validate`."""
     if normal(column) not in CONTEXT_NAMES:
         return False
-    pairs = {(str(row.get(tag)), str(row.get(column))) for _, row in table.rows}
+    pairs = table.apart(tag, column)
     words = all(number_of(word) is None for _, word in pairs)
     return words and len(pairs) > len({name for name, _ in pairs})
 
@@ -163,37 +125,35 @@ def _is_like_seeds(column: str, table: Table) -> bool:
     return all(number is not None and number.is_integer() and number >= 0 for number in numbers)
 
 
-def _role(column: str, source: LogSource, table: Table, form: TableForm) -> str:
+def _role(column: str, source: LogSource, table: Table) -> str:
     if column in UNUSED_NAMES:
         return "not used"
     if source.asked.plain:
         return "measurement"
+    one_run = source.asked.columns.of_one_run
     if SETTING_PREFIXES.match(column):
-        return "not used" if source.asked.columns.of_one_run else "setting"
+        return "not used" if one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
-    if is_setting_name(column) and not source.asked.columns.of_one_run:
+    if is_setting_name(column) and not one_run:
         return "setting"
     arms = {arm.lower() for arm in source.asked.arms}
     if any(str(row.get(column)).lower() in arms for _, row in table.rows):
         return "setting"
     if is_own(column) or column.startswith("tags."):
         return "not used"
-    one_run = source.asked.columns.of_one_run
-    is_setting = not one_run and _holds_setting(column, source, table, form)
+    is_setting = not one_run and _holds_setting(column, source, table)
     return "setting" if is_setting else "measurement"
 
 
-def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm) -> bool:
+def _holds_setting(column: str, source: LogSource, table: Table) -> bool:
     """Return True for a column of text that tells runs apart, or is the same in all rows of one."""
     filled = [row for _, row in table.rows if is_said(row.get(column))]
     cells = [row[column] for row in filled]
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     asked = source.asked
-    is_known = column in asked.settings or (
-        is_started_with(column) and _is_of_runs(column, table, form)
-    )
+    is_known = column in asked.settings or (is_started_with(column) and _is_of_runs(column, table))
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
     if (numbers or clocks) and not is_known:
@@ -201,18 +161,17 @@ def _holds_setting(column: str, source: LogSource, table: Table, form: TableForm
     values = {str(cell).strip() for cell in cells}
     if len(values) == 1:
         return True
-    tag = form.column("tag")
+    tag = table.column("tag")
     wanted = {str(row[column]).strip() for row in filled if tag and asked.wants(str(row.get(tag)))}
     if len(wanted) == 1:
         return False  # which tells other numbers apart
-    of_run = [column for column in (form.column("seed"), form.column("run")) if column is not None]
+    of_run = table.having("seed", "run")
     each: dict[tuple[str, ...], set[str]] = {}
     for row in filled:
-        each.setdefault(_at(row, of_run), set()).add(str(row[column]).strip())
-    steps = [column for column in (form.column("step"),) if column is not None]
-    known = (*form.named("axis").values(), *form.named("setting").values())
-    telling = [*of_run, *steps, *known]
-    tells_apart = len({_at(row, telling) for _, row in table.rows}) < len(table.rows)
+        each.setdefault(cells_at(row, of_run), set()).add(str(row[column]).strip())
+    steps = table.having("step")
+    telling = [*of_run, *steps, *table.having("axis", "setting")]
+    tells_apart = len(table.apart(*telling)) < len(table.rows)
     changes = not steps and not is_known and len(values) == len(filled) > 2
     if changes and (not _is_needed(column, table, telling) or "seeds" in asked.numbered):
         return False  # another text in every row, as a date or a host
@@ -225,30 +184,25 @@ def _is_needed(column: str, table: Table, telling: Sequence[str]) -> bool:
     """Tell whether rows without a column are alike in what tells them apart and in other texts."""
     count = len(table.rows)
     texts = [c for c in table.columns if c != column and _is_text(c, table)]
-    shared = [c for c in texts if len({str(row.get(c)) for _, row in table.rows}) < count]
-    return len({_at(row, [*telling, *shared]) for _, row in table.rows}) < count
+    shared = [c for c in texts if len(table.apart(c)) < count]
+    return len(table.apart(*telling, *shared)) < count
 
 
-def _is_of_runs(column: str, table: Table, form: TableForm) -> bool:
+def _is_of_runs(column: str, table: Table) -> bool:
     """Tell whether each row is a run, and runs share what they have in a column.
 
     Else its numbers may follow a schedule, or be where this ended.
     """
-    named = [column for column in map(form.column, ("seed", "run")) if column is not None]
-    texts = [c for c in table.columns if form.column("step") is None and _is_text(c, table)]
-    rows = {_at(row, [*named, *texts]) for _, row in table.rows}
-    values = {str(row.get(column)) for _, row in table.rows}
+    texts = [c for c in table.columns if table.column("step") is None and _is_text(c, table)]
+    rows = table.apart(*table.having("seed", "run"), *texts)
+    values = table.apart(column)
     is_shared = len(values) == 1 or len(values) * 2 <= len(table.rows)
     return is_shared and len(rows) == len(table.rows)
 
 
 def _is_text(column: str, table: Table) -> bool:
-    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    cells = table.observed(column)
     return any(number_of(c) is None and not CLOCK.fullmatch(str(c).strip()) for c in cells)
-
-
-def _at(row: TableRow, columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(row.get(column)) for column in columns)
 
 
 def chart_parts(table: Table) -> dict[str, Table]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reproaudit.logs.columns import TableForm, form_of
+from reproaudit.logs.columns import form_of
 from reproaudit.logs.logged import (
     MAX_STEP,
     MOST_LOGGED_NAMES,
@@ -100,7 +100,7 @@ def _numbers(body: str, delimiter: str, width: int) -> _Rows | None:
     return rows if rows.shape[1] == width and whole else None
 
 
-def _is_counted(rows: _Rows, columns: tuple[str, ...], form: TableForm) -> bool:
+def _is_counted(rows: _Rows, columns: tuple[str, ...], form: Table) -> bool:
     """Tell whether seeds and steps are whole numbers within their limits, and axes have places."""
     for role, least, most in (("seed", 0, 2**32 - 1), ("step", -MAX_STEP, MAX_STEP)):
         column = form.column(role)
@@ -128,7 +128,7 @@ def _grouped(rows: _Rows, positions: Sequence[int]) -> Iterator[tuple[list[float
 
 
 def _curves(
-    place: str, rows: _Rows, columns: tuple[str, ...], form: TableForm
+    place: str, rows: _Rows, columns: tuple[str, ...], form: Table
 ) -> dict[str, dict[LoggedCoordinates, Curve]] | None:
     """Return the curves of one run; None if its steps do not increase."""
     measured = form.named("measurement")

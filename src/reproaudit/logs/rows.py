@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any
 
@@ -64,7 +65,9 @@ class Table:
         logger: who wrote it.
         config: what it says that its runs were started with.
         ending: what is known of a run's end, as fields of `LoggedRun`.
-        roles: the columns whose role and name are known already.
+        roles: column -> its role, and the name of the axis, setting or measurement in it; of all
+            columns once `form_of` has seen the table.
+        like_seeds: where there is no column of seeds, one that may be it.
     """
 
     columns: tuple[str, ...]
@@ -75,6 +78,48 @@ class Table:
     config: Mapping[str, Any] = field(default_factory=dict)
     ending: Mapping[str, Any] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    like_seeds: str | None = None
+
+    @cached_property
+    def _by_role(self) -> Mapping[str, dict[str, str]]:
+        by_role: dict[str, dict[str, str]] = {}
+        for column, (role, name) in self.roles.items():
+            by_role.setdefault(role, {})[name] = column
+        return by_role
+
+    def named(self, role: str) -> Mapping[str, str]:
+        """Return the columns of a role by the names of what is in them."""
+        return self._by_role.get(role, {})
+
+    def column(self, role: str) -> str | None:
+        """Return the column of a role that one column at most has."""
+        return self.named(role).get("")
+
+    def having(self, *roles: str) -> list[str]:
+        """Return the columns of these roles."""
+        return [column for role in roles for column in self.named(role).values()]
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """The role of each column in words, with its name there where that is another."""
+        return {
+            column: f"{role} {name}" if role == "axis" or name not in ("", column) else role
+            for column, (role, name) in self.roles.items()
+            if column
+        }
+
+    def observed(self, column: str) -> list[Any]:
+        """Return the cells of a column that hold something."""
+        return [row[column] for _, row in self.rows if is_observed(row.get(column))]
+
+    def apart(self, *columns: str) -> set[tuple[str, ...]]:
+        """Return the different rows that these columns alone make."""
+        return {cells_at(row, columns) for _, row in self.rows}
+
+
+def cells_at(row: TableRow, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the texts in some columns of a row."""
+    return tuple(str(row.get(column)) for column in columns)
 
 
 def is_said(cell: Any) -> bool:
@@ -349,7 +394,7 @@ def without_summaries(table: Table, asked: Asked) -> Table:
 
 def _counts(column: str, table: Table, arms: Collection[str]) -> bool:
     """Tell whether a column counts runs from 0 or 1 on, but for some rows with a word."""
-    cells = [row[column] for _, row in table.rows if is_observed(row.get(column))]
+    cells = table.observed(column)
     words = [str(cell).lower() for cell in cells if _is_word(cell)]
     numbers = {number_of(cell) for cell in cells if not _is_word(cell)}
     counts = [{*map(float, range(n, n + max(2, len(numbers))))} for n in (0, 1)]

@@ -16,13 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 from reproaudit.logs.asked import Columns
-from reproaudit.logs.columns import (
-    PAGE_FILE,
-    TableForm,
-    chart_parts,
-    form_of,
-    stem_of,
-)
+from reproaudit.logs.columns import PAGE_FILE, chart_parts, form_of, stem_of
 from reproaudit.logs.configurations import plain_value, seed_ways
 from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled
 from reproaudit.logs.logged import (
@@ -62,6 +56,7 @@ from reproaudit.logs.rows import (
     Table,
     TableRow,
     aggregated,
+    cells_at,
     csv_table,
     is_observed,
     is_said,
@@ -183,16 +178,16 @@ class _Key:
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
-    form = form_of(source, table)
-    apart = form.column("seed") or form.column("run") or form.column("step")
+    table = form_of(source, table)
+    apart = table.column("seed") or table.column("run") or table.column("step")
     whole = any(map(source.asked.wants, table.columns))
     if not source.asked.plain and (why := aggregated(table, apart, whole)):
         name = source.asked.only or "NAME"
         placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
         lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
         way = "".join(f" If each column is a run: `{line}`." for line in lines)
-        raise LogError(source.name, f"{why}{way}{of_columns(form.words)}", *lines)
-    builders = _builders(source, table, form)
+        raise LogError(source.name, f"{why}{way}{of_columns(table.words)}", *lines)
+    builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
     same = set(first)
@@ -219,38 +214,38 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             failed=bool(builder.unfinished),
             diverged=builder.diverged,
             state=builder.state,
-            step=form.column("step"),
-            columns=form.words,
-            seed_column=form.like_seeds,
+            step=table.column("step"),
+            columns=table.words,
+            seed_column=table.like_seeds,
             in_time=builder.in_course,
             remarks=(*table.remarks, *builder.remarks),
             **table.ending,
         )
 
 
-def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, CurveBuilder]:
+def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     named = names_seed(source.parts)
-    lacks = not named and not any(map(form.column, ("seed", "run", "step")))
-    axes = form.named("axis")
+    lacks = not named and not any(map(table.column, ("seed", "run", "step")))
+    axes = table.named("axis")
     in_time = any(
         is_course([number_of(row.get(column)) for row in rows])
-        for rows in _together(table, form)
-        for column in form.named("measurement").values()
+        for rows in _together(table)
+        for column in table.named("measurement").values()
         if source.asked.wants(column)
     )
-    repeats = _repeats_seeds(table, form)
+    repeats = _repeats_seeds(table)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
-    same = _for_empty(source, table, form, numbered)
-    keys = [_key(f"{source.name}:{line}", row, form, same) for line, row in table.rows]
-    again = set() if numbered else _repeated(source, table, form, keys)
-    statuses = form.named("status")
+    same = _for_empty(source, table, numbered)
+    keys = [_key(f"{source.name}:{line}", row, table, same) for line, row in table.rows]
+    again = set() if numbered else _repeated(source, table, keys)
+    statuses = table.named("status")
     words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
-    done = form.column("done")
+    done = table.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    apart = "expected one" if source.asked.plain else _apart(form)
-    is_told = form.column("seed") or form.column("run")
-    ways = ["number: [seeds]"] if is_told else seed_ways(form.like_seeds)
+    apart = "expected one" if source.asked.plain else _apart(table)
+    is_told = table.column("seed") or table.column("run")
+    ways = ["number: [seeds]"] if is_told else seed_ways(table.like_seeds)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
@@ -280,7 +275,7 @@ def _builders(source: LogSource, table: Table, form: TableForm) -> dict[_Key, Cu
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
-        _take_row(builders[key], form, line, row, at)
+        _take_row(builders[key], table, line, row, at)
     return builders
 
 
@@ -288,16 +283,16 @@ def _state(row: TableRow, column: str) -> str:
     return str(row.get(column) or "").strip()
 
 
-def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_Key]) -> set[_Key]:
+def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key]:
     """Return what several rows have alike that are runs each, as a run and its second try.
 
     Rows are runs if a table says when each was made, or has fewer than two rows a run.
     """
     counts = Counter(keys)
-    states = bool(form.named("status"))
-    stepped = form.column("step") is not None and source.asked.columns.step is None
-    named = states or form.column("run") or form.column("seed")
-    long = form.column("tag") or form.named("axis") or form.column("done")
+    states = bool(table.named("status"))
+    stepped = table.column("step") is not None and source.asked.columns.step is None
+    named = states or table.column("run") or table.column("seed")
+    long = table.column("tag") or table.named("axis") or table.column("done")
     if source.asked.plain or long or not ((stepped or states) and named):
         return set()
     made = states and any(normal(column) in MADE_NAMES for column in table.columns)
@@ -305,40 +300,37 @@ def _repeated(source: LogSource, table: Table, form: TableForm, keys: Sequence[_
     return {key for key, count in counts.items() if is_run and count > 1}
 
 
-def _together(table: Table, form: TableForm) -> Iterable[list[TableRow]]:
+def _together(table: Table) -> Iterable[list[TableRow]]:
     """Return the rows of one run, as far as settings, axes and names of runs tell runs apart."""
-    telling = [*form.named("axis").values(), *form.named("setting").values()]
-    telling += [column for column in (form.column("run"),) if column is not None]
+    telling = table.having("axis", "setting", "run")
     groups: dict[tuple[str, ...], list[TableRow]] = {}
     for _, row in table.rows:
-        groups.setdefault(tuple(str(row.get(column)) for column in telling), []).append(row)
+        groups.setdefault(cells_at(row, telling), []).append(row)
     return groups.values()
 
 
-def _repeats_seeds(table: Table, form: TableForm) -> bool:
+def _repeats_seeds(table: Table) -> bool:
     """Tell whether rows have one seed, and nothing that tells them apart."""
-    seed = form.column("seed")
-    if seed is None or form.column("run") or form.column("step") or form.column("tag"):
+    seed = table.column("seed")
+    if seed is None or table.column("run") or table.column("step") or table.column("tag"):
         return False
-    telling = [seed, *form.named("axis").values(), *form.named("setting").values()]
-    rows = {tuple(str(row.get(column)) for column in telling) for _, row in table.rows}
-    return len(rows) < len(table.rows)
+    return len(table.apart(*table.having("seed", "axis", "setting"))) < len(table.rows)
 
 
-def _for_empty(source: LogSource, table: Table, form: TableForm, numbered: bool) -> dict[str, Any]:
+def _for_empty(source: LogSource, table: Table, numbered: bool) -> dict[str, Any]:
     """Return what settings are where their cells are empty: the first value that they have.
 
     Nothing, if without it no two rows are of one run and hold the same number, and with it some
     are: what has a setting and what has none are two things, unless rows are `numbered`.
     """
-    settings = form.named("setting")
+    settings = table.named("setting")
     same = {
         name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
         for name, column in settings.items()
     }
-    wanted = [c for c in form.named("measurement").values() if source.asked.wants(c)]
-    telling = [c for c, (role, _) in form.roles.items() if role in ("seed", "run", "step", "tag")]
-    telling += form.named("axis").values()
+    wanted = [c for c in table.named("measurement").values() if source.asked.wants(c)]
+    telling = [c for c, (role, _) in table.roles.items() if role in ("seed", "run", "step", "tag")]
+    telling += table.named("axis").values()
 
     def is_apart(empty: dict[str, Any]) -> bool:
         numbers = []
@@ -352,11 +344,11 @@ def _for_empty(source: LogSource, table: Table, form: TableForm, numbered: bool)
     return same if full or numbered or is_apart(same) or not is_apart({}) else {}
 
 
-def _key(place: str, row: TableRow, form: TableForm, same: dict[str, Any]) -> _Key:
+def _key(place: str, row: TableRow, table: Table, same: dict[str, Any]) -> _Key:
     """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
-    run = form.column("run")
-    seed = form.column("seed")
-    stated = ((name, row.get(column)) for name, column in form.named("setting").items())
+    run = table.column("run")
+    seed = table.column("seed")
+    stated = ((name, row.get(column)) for name, column in table.named("setting").items())
     return _Key(
         str(row[run]).strip() if run and is_said(row.get(run)) else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
@@ -374,25 +366,25 @@ _IN_TIME = (
 )
 
 
-def _apart(form: TableForm) -> str:
+def _apart(table: Table) -> str:
     ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
-    if form.column("seed") or form.column("run"):
+    if table.column("seed") or table.column("run"):
         ways.append("or, where each row is a run, `number: [seeds]`")
     else:
-        ways = [*(f"`{way}`" for way in seed_ways(form.like_seeds)), *ways]
+        ways = [*(f"`{way}`" for way in seed_ways(table.like_seeds)), *ways]
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join(ways)}.{of_columns(form.words).removesuffix('.')}"
+        f"{', '.join(ways)}.{of_columns(table.words).removesuffix('.')}"
     )
 
 
 def _take_row(
-    builder: CurveBuilder, form: TableForm, line: int, row: TableRow, at: LoggedCoordinates
+    builder: CurveBuilder, table: Table, line: int, row: TableRow, at: LoggedCoordinates
 ) -> None:
     place = f"{builder.place}:{line}"
-    counter = form.column("step")
+    counter = table.column("step")
     step = None if counter is None else _whole(place, row.get(counter), counter)
-    for tag, value in _cells(row, form):
+    for tag, value in _cells(row, table):
         number = number_of(value)
         if number is not None and is_seed_name(tag):
             builder.seeds.setdefault(tag, []).append(value)
@@ -426,14 +418,14 @@ def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int
     return int(number)
 
 
-def _cells(row: TableRow, form: TableForm) -> Iterator[tuple[str, Any]]:
-    tag = form.column("tag")
+def _cells(row: TableRow, table: Table) -> Iterator[tuple[str, Any]]:
+    tag = table.column("tag")
     if tag is None:
         for column, value in row.items():
-            role, name = form.roles[column]
+            role, name = table.roles[column]
             if role == "measurement":
                 yield name, value
     elif str(row.get(tag, "")).strip():
-        contexts = (row.get(column) for column in form.named("context"))
+        contexts = (row.get(column) for column in table.named("context"))
         parts = [str(part).strip() for part in (row[tag], *contexts) if is_said(part)]
-        yield ".".join(parts), row.get(form.column("value") or "")
+        yield ".".join(parts), row.get(table.column("value") or "")
