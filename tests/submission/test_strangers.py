@@ -307,3 +307,38 @@ def test_files_of_one_seed_that_lie_at_other_coordinates_are_one_run(tmp_path: P
     stated = "mapping: {score: scores.test.score}\ncolumns: {axes: {task: task_name}}"
     mapping = text(tmp_path / "mapping.yaml", stated)
     assert counts(judge_logs(audit, [tmp_path / "logs"], mapping)) == (4, 5)
+
+
+# --- cells of a sheet -----------------------------------------------------------------------------
+
+
+def merged(folder: Path, begin: str = "ours", *, swapped: bool = False, mean: bool = False) -> Path:
+    """Write a sheet that names an arm in the first row of its block; seeds go on from 0 to 9."""
+    lines = ["method,seed,score"]
+    for block, arm in enumerate(reversed(ARMS) if swapped else ARMS):
+        named = begin if arm == "ours" else arm
+        rows = [["", str(5 * block + seed), str(value)] for seed, value in of(arm)]
+        rows = [["", "mean", "0.5"], *rows] if mean else rows
+        rows[0][0] = named
+        lines += map(",".join, rows)
+    return text(folder / "sheet.csv", "\n".join(lines))
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_empty_cell_of_an_arm_has_the_value_above_it(
+    tmp_path: Path, swapped: bool, mean: bool
+) -> None:
+    file = merged(tmp_path, swapped=swapped, mean=mean)
+    made = judged(tmp_path, [file], "number: [seeds]")
+    assert counts(made) == (0, 5)
+    told = notes(made)
+    seeds = [range(5, 10), range(5)] if swapped else [range(5), range(5, 10)]
+    for role, own in zip(("'runs'", "'runs' with arm = 'baseline'"), seeds, strict=True):
+        assert f"{role}, from table: seeds {', '.join(map(str, own))}\n" in told
+    assert "empty cells of 'method' have the value above them: lines" in told
+
+
+def test_an_empty_cell_of_an_arm_with_none_above_it_is_refused(tmp_path: Path) -> None:
+    told = refusal(tmp_path, [merged(tmp_path, "")])
+    assert "sheet.csv:2: found no 'method', and none above it" in told

@@ -40,6 +40,7 @@ from reproaudit.logs.names import (
     is_own,
     is_seed_name,
     is_status_name,
+    names_arm,
     names_seed,
     normal,
     says_ended,
@@ -187,6 +188,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
         way = "".join(f" If each column is a run: `{line}`." for line in lines)
         raise LogError(source.name, f"{why}{way}{of_columns(table.words)}", *lines)
+    table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -235,8 +237,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     )
     repeats = _repeats_seeds(table)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
-    same = _for_empty(source, table, numbered)
-    keys = [_key(f"{source.name}:{line}", row, table, same) for line, row in table.rows]
+    keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
     statuses = table.named("status")
     words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
@@ -317,46 +318,98 @@ def _repeats_seeds(table: Table) -> bool:
     return len(table.apart(*table.having("seed", "axis", "setting"))) < len(table.rows)
 
 
-def _for_empty(source: LogSource, table: Table, numbered: bool) -> dict[str, Any]:
-    """Return what settings are where their cells are empty: the first value that they have.
+def _filled(source: LogSource, table: Table) -> Table:
+    """Return a table whose empty cells of settings have the value above, as merged cells do.
 
-    Nothing, if without it no two rows are of one run and hold the same number, and with it some
-    are: what has a setting and what has none are two things, unless rows are `numbered`.
+    In a log with steps a run's only value goes before it. Nothing is filled if without it no two
+    rows are of one run and hold the same number, and with it some are: what has a setting and what
+    has none are two things, unless rows are numbered.
+
+    Raises:
+        LogError: if nothing stands above in a column of arms.
     """
-    settings = table.named("setting")
-    same = {
-        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
-        for name, column in settings.items()
+    stepped = table.column("step") is not None
+    columns = {*table.having("setting", "run")}
+    said = {c: [row[c] for _, row in table.rows if is_said(row.get(c))] for c in columns}
+    said = {c: cells for c, cells in said.items() if 0 < len(cells) < len(table.rows)}
+    arms = {arm.lower() for arm in source.asked.arms}
+    of_arms = {
+        column
+        for column, cells in said.items()
+        if arms & {str(cell).lower() for cell in cells} or names_arm(column)
     }
-    wanted = [c for c in table.named("measurement").values() if source.asked.wants(c)]
-    telling = [c for c, (role, _) in table.roles.items() if role in ("seed", "run", "step", "tag")]
-    telling += table.named("axis").values()
+    columns = {*table.having("setting"), *of_arms} - (of_arms if "none" in arms else set())
+    said = {c: cells for c, cells in said.items() if c in columns}
+    if not said:
+        return table
+    named = table.having("seed", "run")
+    of_runs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for _, row in table.rows if stepped and named else ():
+        own = of_runs.setdefault(cells_at(row, named), {})
+        for column in said:
+            if is_said(row.get(column)):
+                own.setdefault(column, {})[str(row[column])] = row[column]
+    one = {c for c, cells in said.items() if len({*map(str, cells)}) == 1}
+    above = {c: cells[0] for c, cells in said.items() if c not in of_arms or (c in one and stepped)}
+    rows: list[tuple[int, TableRow]] = []
+    lines: dict[str, list[str]] = {}
+    bare: dict[str, int] = {}
+    for line, row in table.rows:
+        cells = dict(row)
+        for column in said:
+            only = of_runs.get(cells_at(row, named), {}).get(column, {})
+            if is_said(row.get(column)):
+                above[column] = row[column]
+                continue
+            if column not in row and column in of_arms and not stepped:
+                if not source.asked.wants_any(row):  # so that its names are told of no arm
+                    cells[column] = said[column][0]
+                continue
+            if len(only) == 1:
+                (cells[column],) = only.values()
+            elif column in above:
+                cells[column] = above[column]
+            else:
+                bare.setdefault(column, line)
+            lines.setdefault(column, []).append(str(line))
+        rows.append((line, cells))
+    filled = replace(table, rows=rows)
+    numbered = "seeds" in source.asked.numbered and not stepped
+    if not (numbered or _is_apart(source, filled) or not _is_apart(source, table)):
+        return table
+    for column, line in bare.items():
+        text = f"found no '{column}', and none above it; expected one, as other rows have. "
+        way = "Write it, or say in a mapping `arms: {NAME: null}` which arm has none."
+        raise LogError(f"{source.name}:{line}", text + way)
+    remarks = [
+        f"empty cells of '{column}' have the value above them: lines {some(empty)}"
+        for column, empty in lines.items()
+        if column not in one or (column in of_arms and not stepped)
+    ]
+    return replace(filled, remarks=(*table.remarks, *remarks))
 
-    def is_apart(empty: dict[str, Any]) -> bool:
-        numbers = []
-        for _, row in table.rows:
-            at = [row.get(column) for column in telling]
-            at += [row[c] if is_said(row.get(c)) else empty.get(n) for n, c in settings.items()]
-            numbers += [repr((c, at)) for c in wanted if is_observed(row.get(c))]
-        return len(set(numbers)) == len(numbers)
 
-    full = all(is_said(row.get(column)) for column in settings.values() for _, row in table.rows)
-    return same if full or numbered or is_apart(same) or not is_apart({}) else {}
+def _is_apart(source: LogSource, table: Table) -> bool:
+    """Tell whether no two rows hold the same wanted number of one run."""
+    telling = table.having("seed", "run", "step", "tag", "axis", "setting")
+    numbers = [
+        (column, cells_at(row, telling))
+        for column in filter(source.asked.wants, table.having("measurement"))
+        for _, row in table.rows
+        if is_observed(row.get(column))
+    ]
+    return len({*numbers}) == len(numbers)
 
 
-def _key(place: str, row: TableRow, table: Table, same: dict[str, Any]) -> _Key:
-    """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
+def _key(place: str, row: TableRow, table: Table) -> _Key:
+    """Return what tells a row's run."""
     run = table.column("run")
     seed = table.column("seed")
     stated = ((name, row.get(column)) for name, column in table.named("setting").items())
     return _Key(
         str(row[run]).strip() if run and is_said(row.get(run)) else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
-        tuple(
-            (name, plain_value(value if is_said(value) else same[name]))
-            for name, value in stated
-            if is_said(value) or name in same
-        ),
+        tuple((name, plain_value(value)) for name, value in stated if is_said(value)),
     )
 
 
