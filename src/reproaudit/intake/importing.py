@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -37,7 +36,6 @@ from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
     RESUMED,
-    Roles,
     StrayError,
     compare_settings,
     crashed_seeds,
@@ -74,41 +72,27 @@ from reproaudit.logs.names import (
 )
 from reproaudit.records import Origin
 
-MOST_RULES = 4
-"""Rules for runs that a sentence writes out."""
+MOST_RULES = 4  # rules for runs that a sentence writes out
 
 
 @dataclass(frozen=True)
 class ImportedLogs:
-    """What became of logs.
+    """What became of logs."""
 
-    Attributes:
-        audit: the audit, with every stated reading that runs have.
-        counted: how many of the runs that were given are judged, and why not the others.
-        measured: the measurements that were made of them.
-        head: what their manifest says of all runs.
-        horizons: measurement -> the last step that every run has of it.
-        files: what the runs were read from; of an archive, the archive.
-        ignored_runs: names of runs that nothing was made of.
-        skipped: files that were not read, each with the reason.
-        settings: each setting that the audit has, beside what the logs state.
-        lines: all of it in words.
-        left_out: what is kept out since it may not be whole, in words.
-        offers: lines of a mapping that say what became of such runs, if it is so.
-    """
-
-    audit: Audit
+    audit: Audit  # the audit, with every stated reading that runs have
+    # how many of the runs that were given are judged, and why not the others
     counted: Sequence[str]
-    measured: Sequence[MeasuredRuns]
-    head: Mapping[str, Any]
-    horizons: Mapping[str, int]
-    files: Sequence[Path]
-    ignored_runs: Sequence[str]
-    skipped: Sequence[str]
+    measured: Sequence[MeasuredRuns]  # the measurements that were made of them
+    head: Mapping[str, Any]  # what their manifest says of all runs
+    horizons: Mapping[str, int]  # measurement -> the last step that every run has of it
+    files: Sequence[Path]  # what the runs were read from; of an archive, the archive
+    ignored_runs: Sequence[str]  # names of runs that nothing was made of
+    skipped: Sequence[str]  # files that were not read, each with the reason
+    # each setting that the audit has, beside what the logs state
     settings: Sequence[Mapping[str, Any]]
-    lines: Sequence[str]
-    left_out: Sequence[str] = ()
-    offers: Sequence[str] = ()
+    lines: Sequence[str]  # all of it in words
+    left_out: Sequence[str] = ()  # what is kept out since it may not be whole, in words
+    offers: Sequence[str] = ()  # lines of a mapping that say what became of such runs, if it is so
 
 
 def import_logs(
@@ -188,12 +172,16 @@ def _imported(
         scope = scope_of(audit, tier, claims)
         scope = replace(scope, batches=(*scope.batches, *others))
         request = Request(audit, tier, scope, mapping, tuple(run.name for run in given))
-        with _explaining(unmatched):
+        try:
             placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)
+        except LogsError as error:
+            raise LogsError("\n".join([str(error), *unmatched]), error.offers) from None
         if not placed:
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
-        roles = _roles(request, placed, settings, crashed_seeds(request, unfinished, placed))
+        crashed = crashed_seeds(request, unfinished, placed)
+        roles = [_role(request, *each, settings, crashed) for each in placed.items()]
+        _refuse_unlogged(roles, request.mapping)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
@@ -220,24 +208,12 @@ def _imported(
     )
 
 
-@contextmanager
-def _explaining(reasons: Sequence[str]) -> Iterator[None]:
-    """Add what may be the reason to a refusal."""
-    try:
-        yield
-    except LogsError as error:
-        raise LogsError("\n".join([str(error), *reasons]), error.offers) from None
-
-
 def _finished(
     runs: Sequence[LoggedRun], mapping: MappingFile, asked: Asked
 ) -> tuple[list[LoggedRun], list[LoggedRun]]:
     """Part the runs that count from those that crashed or still run, and of which no rule speaks.
 
-    Copies of a run that crashed count as it does.
-
-    Raises:
-        LogError: if none has finished.
+    Copies of a run that crashed count as it does. A LogError is raised if none has finished.
     """
     finished: list[LoggedRun] = []
     unfinished: list[LoggedRun] = []
@@ -295,12 +271,16 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        named = dict.fromkeys(f"{_called(run.name)}: {_state(run)}" for run in unfinished)
-        yield f"Not finished, and left out: {some([*named])}."
+        states = ("; ".join(why.rpartition(" ")[2] for why in run.not_whole) for run in unfinished)
+        named = zip((_called(run.name) for run in unfinished), states, strict=True)
+        yield f"Not finished, and left out: {some([*dict.fromkeys(map(': '.join, named))])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         names = [stray.place for stray in strays if stray.why == why]
-        called = dict.fromkeys(map(_file_name if why == COPIED else _called, names))
-        yield f"{why}: {some([*called])}."
+        if why == COPIED:
+            called = [PurePath(name.partition(" (")[0]).name for name in names]
+        else:
+            called = [*map(_called, names)]
+        yield f"{why}: {some([*dict.fromkeys(called)])}."
 
 
 def _absent_arms(
@@ -441,44 +421,23 @@ def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
 
 @dataclass
 class _Role:
-    """An experiment or a control with its runs, by seed.
-
-    Attributes:
-        ignored: the tags that nothing was made of.
-        measured: measurement -> seed -> its curve; whole ones.
-        withheld: measurement -> why it is kept out, for every seed.
-        absent: the wanted measurements that no run logged.
-        crashed: the seeds of runs that did not finish.
-        lacking: sentences on runs that lack what others of the role logged.
-        offers: lines of a mapping that make a measurement of what was withheld.
-        endings: lines of a mapping that say how runs ended that may not be whole.
-    """
+    """An experiment or a control with its runs, by seed."""
 
     batch: Batch
     runs: Mapping[int, PlacedRun]
-    ignored: set[str]
+    ignored: set[str]  # the tags that nothing was made of
+    # measurement -> seed -> its curve; whole ones
     measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    # measurement -> why it is kept out, for every seed
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    absent: list[str] = field(default_factory=list)
-    crashed: Collection[int] = ()
+    absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
+    crashed: Collection[int] = ()  # the seeds of runs that did not finish
+    # sentences on runs that lack what others of the role logged
     lacking: list[str] = field(default_factory=list)
+    # lines of a mapping that make a measurement of what was withheld
     offers: list[str] = field(default_factory=list)
+    # lines of a mapping that say how runs ended that may not be whole
     endings: list[str] = field(default_factory=list)
-
-
-def _roles(
-    request: Request,
-    placed: Roles,
-    stated: Mapping[str, Mapping[str, SettingValue]],
-    crashed: Mapping[Batch, Collection[int]],
-) -> list[_Role]:
-    """Make the measurements of every role; a LogError if nothing of what is wanted was logged."""
-    roles = [
-        _role(request, batch, runs, stated, crashed.get(batch, ()))
-        for batch, runs in placed.items()
-    ]
-    _refuse_unlogged(roles, request.mapping)
-    return roles
 
 
 def _role(
@@ -486,7 +445,7 @@ def _role(
     batch: Batch,
     runs: Mapping[int, PlacedRun],
     stated: Mapping[str, Mapping[str, SettingValue]],
-    crashed: Collection[int],
+    crashed: Mapping[Batch, Collection[int]],
 ) -> _Role:
     """Make the measurements of a role.
 
@@ -498,7 +457,7 @@ def _role(
     settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
     tags = {tag for placed in runs.values() for tag in placed.run.curves}
-    role = _Role(batch, runs, tags, crashed=crashed)
+    role = _Role(batch, runs, tags, crashed=crashed.get(batch, ()))
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
@@ -516,8 +475,11 @@ def _role(
                     role.ignored.discard(name)
                     continue
                 if made is not None:
-                    by_seed[seed] = _as_share(made) if name in placed.percent else made
                     role.ignored -= made.tags
+                    if name in placed.percent:
+                        share = replace(made.curve, values=made.curve.values / 100)
+                        made = replace(made, curve=share)
+                    by_seed[seed] = made
         if misfits:
             misfits |= {
                 f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
@@ -537,17 +499,10 @@ def _role(
     return role
 
 
-def _as_share(measured: Measured) -> Measured:
-    return replace(measured, curve=replace(measured.curve, values=measured.curve.values / 100))
-
-
 def _reasons(
     request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Tell why a measurement of a role is kept out, and the lines that settle it.
-
-    Both are empty if it is whole.
-    """
+    """Tell why a measurement is kept out, and the lines that settle it; none if it is whole."""
     if not by_seed:
         return (), []
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
@@ -601,11 +556,7 @@ def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
 def _doubts(
     run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
 ) -> Iterator[tuple[str, tuple[str, str] | None]]:
-    """Yield each sign that a measurement of a run is not whole, with the ways on, if there are any.
-
-    These are the run's status, if it looks like this one, and what else may be. `every`: the steps
-    of all its role.
-    """
+    """Yield signs that a measurement is not whole, with a status that the run may have, if any."""
     own = measured.steps
     last = max(own, default=0)
     until = last if run.early else max(every, default=0)
@@ -790,14 +741,6 @@ def _called(run: str) -> str:
     """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
-
-
-def _file_name(run: str) -> str:
-    return PurePath(run.partition(" (")[0]).name
-
-
-def _state(run: LoggedRun) -> str:
-    return "; ".join(why.rpartition(" ")[2] for why in run.not_whole)
 
 
 def _within(run: str) -> str:

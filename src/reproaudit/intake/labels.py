@@ -29,10 +29,8 @@ from reproaudit.logs.names import (
 )
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
-NAMED = (*COUNTED, ARM_NAME)
-"""What a tag or a file's name may tell, other than settings."""
-_NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")
-"""What numbers a run, and names no arm."""
+NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
+_NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")  # what numbers a run, and names no arm
 
 
 def axes_of(audit: Audit) -> frozenset[str]:
@@ -89,11 +87,7 @@ def with_plain_tags(mapping: MappingFile, audit: Audit) -> MappingFile:
 
 
 def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
-    """Return a mapping whose rules have the settings of the arms that they name.
-
-    Raises:
-        LogError: if there is no such arm.
-    """
+    """Return a mapping whose rules have the settings of their arms; a LogError if one is none."""
     rules = []
     for rule in mapping.runs:
         called = mapping.arms.get(rule.arm or "", rule.arm or "")
@@ -210,10 +204,7 @@ def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
 
 
 def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Iterator[LoggedRun]:
-    """Yield runs with the names of their arms.
-
-    Where some are of a known arm, and others have another name in its place, that is their arm's.
-    """
+    """Yield runs with the names of their arms, or with those that stand in the place of these."""
     runs = [run for run, _ in named]
     names = {arm.lower() for arm in asked.arms}
     telling = {
@@ -345,13 +336,9 @@ def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
 def with_readings(
     audit: Audit, tier: TierName, stated: Collection[tuple[str, Mapping[str, Any]]]
 ) -> tuple[Audit, list[Batch]]:
-    """Return an audit whose claims are judged under every stated reading that runs have, too.
+    """Return an audit whose claims have every reading that runs have, and these alternatives.
 
-    Args:
-        stated: the experiment and the settings of each run.
-
-    Returns:
-        The audit, and the alternatives to its guesses that runs have.
+    `stated` has the experiment and the settings of each run.
     """
     claims = []
     batches: dict[Batch, None] = {}

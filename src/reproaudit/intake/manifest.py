@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,10 +15,9 @@ from reproaudit.audit.model import SettingName, Text
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError, UsageError
+from reproaudit.logs.mapping import Seed
 
 MANIFEST = "manifest.yaml"
-
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 class ManifestRuns(StrictModel):
@@ -83,12 +82,7 @@ Placed = Callable[..., str]
 
 
 def read_manifest(folder: Path) -> tuple[Manifest, Placed]:
-    """Read the manifest of a folder.
-
-    Raises:
-        UsageError: if the folder or the manifest is missing.
-        SpecError: listing all that is wrong with the manifest.
-    """
+    """Read the manifest of a folder: a UsageError if it is missing, a SpecError if it is wrong."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder. --measurements takes a folder.")
     if not (folder / MANIFEST).exists():

@@ -30,10 +30,8 @@ from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, l
 from reproaudit.logs.names import is_length
 from reproaudit.records import Measurements, Series
 
-REGULAR = 0.75
-"""The share of equal distances from which steps count as evenly spaced."""
-FEWEST_OBSERVED = 0.1
-"""The share of coordinates that have to be observed."""
+REGULAR = 0.75  # the share of equal distances from which steps count as evenly spaced
+FEWEST_OBSERVED = 0.1  # the share of coordinates that have to be observed
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
@@ -117,10 +115,7 @@ def measure(
 
 
 class _CurveReader:
-    """Reads curves of one run; `read` has those that were, `axes` what they depend on.
-
-    `of_series` is what a fault of several numbers says beside.
-    """
+    """Reads curves of one run; `read` has those that were, `axes` what they depend on."""
 
     def __init__(self, run: LoggedRun, of_series: str) -> None:
         self._run = run
@@ -143,10 +138,7 @@ class _CurveReader:
     def _tag(
         self, template: str, at: Mapping[str, Coordinate]
     ) -> tuple[str, dict[str, Coordinate]]:
-        """Return the tag with these coordinates, and those that it has no place for.
-
-        Numbers in a tag are compared as numbers: ``sv/1`` is at 1.0.
-        """
+        """Return the tag with these coordinates (``sv/1`` is at 1.0), and those without a place."""
         axes = _PLACEHOLDER.findall(template)
         for axis in axes:
             if axis not in at:
@@ -198,9 +190,8 @@ class _CurveReader:
 def _gaps_in(curve: Curve, config: Mapping[str, Any], counter: str | None) -> list[str]:
     """Tell in words why a curve may not be whole: a late begin, a gap, an end that is too early.
 
-    `counter` is the column of its steps. An end in epochs is not too early after a patience.
-
-    Steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
+    `counter` is the column of its steps. An end in epochs is not too early after a patience, and
+    steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
     steps = curve.steps
     if steps is None or len(steps) < 2:
@@ -269,10 +260,7 @@ def _stacked(
     way: str,
     offer: str,
 ) -> Curve:
-    """Return the numbers at all coordinates as they are declared: (step, *axes), or (*axes).
-
-    `way` says what makes one number of a series, `offer` is the line of a mapping for it.
-    """
+    """Return numbers as they are declared; `way` and its line `offer` make one of a series."""
     observed = [curve for curve in curves if curve is not None]
     first = observed[0]
     if declaration.kind is not MeasurementKind.SERIES:

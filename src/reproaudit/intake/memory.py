@@ -94,8 +94,7 @@ def manifest_head(
 def read_runs(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str, Any]) -> Submission:
     """Make records of runs in memory; the head is what `manifest_head` returns.
 
-    Raises:
-        AuditError: listing everything that is no number, or does not fit the audit.
+    An AuditError lists everything that is no number, or does not fit the audit.
     """
     return hold_runs(audit, runs, manifest_text(audit, runs, head))[0]
 
@@ -107,8 +106,24 @@ def hold_runs(
     try:
         stated, placed = parse_manifest(Path(MANIFEST), manifest)
         reader = reader_of(audit, stated, placed)
-        tables = _MemoryTables(audit, stated, runs)
-        return submission_of(reader, tables.read), tables.numbers
+        numbers: dict[str, dict[int, GivenNumbers]] = {}
+        called: dict[str, tuple[str, str]] = {}
+        for index, run in enumerate(runs):
+            for name in measurements_in(run):
+                table = file_of(run, index, name)
+                called[table] = f"runs[{index}] ({run.experiment})", name
+                numbers[table] = dict(_numbers_in(audit, stated, run, called[table][0], name))
+
+        def read(table: str, seed: int, *_: object) -> LoggedRun:
+            of_run, name = called[table]
+            place = f"{of_run}, seed {seed}"
+            curves = numbers[table][seed].curves() if seed in numbers[table] else {}
+            if not any(len(curve.values) for curve in curves.values()):
+                text = f"found no number of '{name}'; expected one, as of other seeds."
+                raise LogError(place, text)
+            return LoggedRun(place, "memory", Path(), (), (Path(table),), {name: curves})
+
+        return submission_of(reader, read), numbers
     except SpecError as error:  # the caller passed no manifest
         raise SpecError(re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))) from None
 
@@ -232,39 +247,15 @@ NumbersByTable = Mapping[str, Mapping[int, GivenNumbers]]
 """Table, as it is called in a folder -> seed -> numbers."""
 
 
-class _MemoryTables:
-    def __init__(self, audit: Audit, manifest: Manifest, runs: Sequence[MeasuredRuns]) -> None:
-        self._tables: dict[str, tuple[MeasuredRuns, int, str]] = {}
-        self.numbers: dict[str, dict[int, GivenNumbers]] = {}
-        for index, run in enumerate(runs):
-            for name in measurements_in(run):
-                table = file_of(run, index, name)
-                self._tables[table] = run, index, name
-                self.numbers[table] = dict(_numbers_in(audit, manifest, run, index, name))
-
-    def read(self, written: str, seed: int, *_: object) -> LoggedRun:
-        run, index, name = self._tables[written]
-        numbers = self.numbers[written].get(seed)
-        curves = {} if numbers is None else numbers.curves()
-        called = _called(run, index, seed)
-        if not any(len(curve.values) for curve in curves.values()):
-            raise LogError(called, f"found no number of '{name}'; expected one, as of other seeds.")
-        return LoggedRun(called, "memory", Path(), (), (Path(written),), {name: curves})
-
-
-def _called(run: MeasuredRuns, index: int, seed: int) -> str:
-    return f"runs[{index}] ({run.experiment}), seed {seed}"
-
-
 def _numbers_in(
-    audit: Audit, manifest: Manifest, run: MeasuredRuns, index: int, name: str
+    audit: Audit, manifest: Manifest, run: MeasuredRuns, called: str, name: str
 ) -> Iterator[tuple[int, GivenNumbers]]:
     """Yield the numbers of a measurement by seed, once they have the declared shape."""
     declared = audit.declaration(run.experiment, name)
     if declared is None:
         hint = did_you_mean(name, audit.measurements_of(run.experiment))
         fault = f"found the measurement '{name}', which the experiment does not declare. {hint}"
-        raise SpecError(f"runs[{index}] ({run.experiment}): {fault}")
+        raise SpecError(f"{called}: {fault}")
     stated = {**manifest.settings_of(run.experiment), **run.settings}
     settings = audit.values_of(run.experiment, manifest.tier, stated)
     axes = {axis.name: axis.coordinates(settings) for axis in declared.axes}
@@ -272,13 +263,13 @@ def _numbers_in(
     for seed, measured in run.seeds.items():
         if name not in measured:
             continue
-        called = _called(run, index, seed)
-        place = f"{called}: '{name}'"
+        of_seed = f"{called}, seed {seed}"
+        place = f"{of_seed}: '{name}'"
         steps, values = _parts(measured[name], is_series, place)
         expected = (*(() if steps is None else (len(steps),)), *map(len, axes.values()))
         if values.shape != expected:
             raise SpecError(f"{place}: found shape {values.shape}; expected {expected}.")
-        yield seed, GivenNumbers(called, name, steps, values, axes)
+        yield seed, GivenNumbers(of_seed, name, steps, values, axes)
 
 
 def _parts(

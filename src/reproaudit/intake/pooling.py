@@ -22,8 +22,7 @@ from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
 
 _STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
-MOST_GROUPS = 5
-"""Groups of runs, and arms, that a sentence lists."""
+MOST_GROUPS = 5  # groups of runs, and arms, that a sentence lists
 
 
 @dataclass(frozen=True)
@@ -54,20 +53,15 @@ def role_words(batch: Batch) -> str:
 
 @dataclass(frozen=True)
 class PlacedRun:
-    """A logged run and what it is to the audit.
-
-    Attributes:
-        stated: the values of the audit's settings that its configuration states.
-        names: what the configuration calls these settings.
-        percent: the measurements that it logged in per cent.
-    """
+    """A logged run and what it is to the audit."""
 
     run: LoggedRun
     seed: int | None
     diverged: bool
+    # the values of the audit's settings that its configuration states
     stated: Mapping[str, SettingValue]
-    names: frozenset[str]
-    percent: tuple[str, ...] = ()
+    names: frozenset[str]  # what the configuration calls these settings
+    percent: tuple[str, ...] = ()  # the measurements that it logged in per cent
 
 
 def pooled(
@@ -294,10 +288,7 @@ def _without_seed(value: Any, seed: int | None) -> Any:
 
 
 def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> str:
-    """Return the condition and the line that say what arms are called; the method's name is first.
-
-    Both values are written, as an arm may be the one without a setting.
-    """
+    """Return the condition and the line that say what arms are called; the method's is first."""
     (key, values), *others = differing.items()
     value = next((value for value in values if value is not None), None)
     if len(names) == 2 and not others and None in values:

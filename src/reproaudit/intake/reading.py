@@ -29,32 +29,33 @@ from reproaudit.audit.plan import Batch, claim_batches, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
-from reproaudit.intake.folders import FolderTables
 from reproaudit.intake.labels import axes_of, with_readings
-from reproaudit.intake.manifest import Manifest, ManifestRuns, Placed, read_manifest
+from reproaudit.intake.manifest import MANIFEST, Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
 from reproaudit.intake.pooling import role_words
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
+from reproaudit.logs.asked import Asked, Columns
+from reproaudit.logs.finding import TABLES
 from reproaudit.logs.logged import (
     Curve,
     LogError,
     LoggedRun,
+    LogSource,
     gathered,
     on_one_line,
     raise_all,
     some,
 )
 from reproaudit.logs.mapping import LoggedQuantity
+from reproaudit.logs.tables import read_table
 from reproaudit.records import CellStatus, Environment, Measurements, Origin, Record, is_finite
 
 UNSTATED = dict.fromkeys(("python", "platform", "device"), "not stated")
-OURS = "reproaudit"
-"""The name by which tables of results call our own measurements."""
+OURS = "reproaudit"  # the name by which tables of results call our own measurements
 MANY_VALUES = 10
 """Distinct numbers of one series or array that two runs of different seeds do not share."""
-MOST_READ = 100_000
-"""Times that a manifest may have a table read: each file for each of its seeds."""
+MOST_READ = 100_000  # times that a manifest may have a table read: each file for each of its seeds
 
 
 ReadTable = Callable[[str, int, str, bool], LoggedRun]
@@ -68,24 +69,16 @@ ByAxis = dict[str, dict[str, tuple[Coordinate, ...]]]
 
 @dataclass(frozen=True)
 class Submission:
-    """Measurements from elsewhere, ready to be judged.
-
-    Attributes:
-        audit: the audit.
-        tier: the tier at which they are judged.
-        records: one for each run and seed.
-        remarks: what a reader is to know of the measurements, in sentences.
-        found: the records by experiment and the settings of the plan, then by seed.
-        left_out: by the same, the measurements that are kept out, each with the reasons.
-        unstated: the experiments of which a setting is not stated, and taken to be the audit's.
-    """
+    """Measurements from elsewhere, ready to be judged."""
 
     audit: Audit
-    tier: TierName
-    records: tuple[Record, ...]
-    remarks: tuple[str, ...]
-    found: Records
+    tier: TierName  # the tier at which they are judged
+    records: tuple[Record, ...]  # one for each run and seed
+    remarks: tuple[str, ...]  # what a reader is to know of the measurements, in sentences
+    found: Records  # the records by experiment and the settings of the plan, then by seed
+    # by the same, the measurements that are kept out, each with the reasons
     left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
+    # the experiments of which a setting is not stated, and taken to be the audit's
     unstated: frozenset[str] = frozenset()
 
 
@@ -97,7 +90,7 @@ def read_submission(audit: Audit, folder: Path) -> Submission:
         SpecError: listing everything that does not fit.
     """
     reader = reader_of(audit, *read_manifest(folder))
-    tables = FolderTables(folder.resolve(), axes_of(audit))
+    tables = _FolderTables(folder.resolve(), axes_of(audit))
     return submission_of(reader, tables.read, tables.unread)
 
 
@@ -128,7 +121,12 @@ def submission_of(
     if reader.manifest.one_unit is None:
         raise_all([*_other_units(audit, manifest.tier, by_arm)])
     every = tuple(record for records in by_arm.values() for record in records.values())
-    remarks = [*reader.other_settings(by_arm.keys()), *kept_out, *manifest.noted]
+    remarks = [
+        f"Other settings than the audit's, of '{experiment}': {others}."
+        for experiment in sorted({name for name, _ in by_arm})
+        if (others := reader.others(experiment))
+    ]
+    remarks += [*kept_out, *manifest.noted]
     unstated = frozenset(name.partition(".")[0] for name in reader.unstated(by_arm.keys()))
     remarks += [*unread(), *_unobserved(audit, every), *reader.absent(by_arm.keys())]
     for role, batch in dict.fromkeys(reader.roles):
@@ -222,17 +220,13 @@ def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
 
 @dataclass
 class SubmissionReader:
-    """Makes records of the runs of one manifest.
-
-    Attributes:
-        faults: what does not fit, so far.
-        roles: the role of each run, and the runs of the plan that it stands for.
-    """
+    """Makes records of the runs of one manifest."""
 
     audit: Audit
     manifest: Manifest
     placed: Placed
-    faults: list[LogError] = field(default_factory=list)
+    faults: list[LogError] = field(default_factory=list)  # what does not fit, so far
+    # the role of each run, and the runs of the plan that it stands for
     roles: list[tuple[Role, Batch]] = field(default_factory=list)
 
     def fault(self, text: str, *loc: str | int) -> None:
@@ -324,13 +318,7 @@ class SubmissionReader:
             if name not in self.manifest.settings_of(experiment)
         ]
 
-    def other_settings(self, measured: Collection[tuple[str, str]]) -> Iterator[str]:
-        """Yield a sentence on the settings of each experiment that are not the audit's."""
-        for experiment in sorted({name for name, _ in measured}):
-            if others := self._others(experiment):
-                yield f"Other settings than the audit's, of '{experiment}': {others}."
-
-    def _others(self, experiment: str, own: Collection[str] = ()) -> str:
+    def others(self, experiment: str, own: Collection[str] = ()) -> str:
         """Say which settings of all runs differ from the audit's; `own` are those of an arm."""
         audited = self.audit.values_of(experiment, self.manifest.tier)
         return ", ".join(
@@ -345,7 +333,7 @@ class SubmissionReader:
         slug = self.audit.paper.slug
         stated = {**manifest.settings_of(run.experiment), **run.settings}
         settings = self.audit.values_of(run.experiment, manifest.tier, stated)
-        proxies = (manifest.proxy, self._others(run.experiment, run.settings))
+        proxies = (manifest.proxy, self.others(run.experiment, run.settings))
         measured, coordinates = self._measured(read, run, index, seed, settings)
         makers = {name: getattr(manifest, name) for name in ("who", "source", "framework")}
         origin = Origin(**makers, made=manifest.date)
@@ -454,3 +442,67 @@ def _observed(
         axis.name: tuple(axis.coordinates(settings)[position] for position in observed)
         for axis, observed in zip(declaration.axes, positions, strict=True)
     }
+
+
+# --- the tables of a folder -----------------------------------------------------------------------
+
+
+class _FolderTables:
+    """Reads tables in a resolved folder, each once; columns may be called as one of its axes."""
+
+    def __init__(self, folder: Path, axes: frozenset[str]) -> None:
+        self._folder = folder
+        self._axes = axes
+        self._taken: dict[Path, set[int]] = {}
+        self._tables: dict[Path, dict[int | None, LoggedRun]] = {}
+
+    def read(self, written: str, seed: int, place: str, alone: bool) -> LoggedRun:
+        """Return what a table holds of a seed; a `ReadTable`."""
+        path = self._path(written, seed, place)
+        place = self._name(path)
+        self._taken.setdefault(path, set()).add(seed)
+        if path.suffix.lower() not in TABLES:
+            raise LogError(place, f"found '{path.suffix}'; expected one of {', '.join(TABLES)}.")
+        if path not in self._tables:
+            asked = Asked(self._axes, columns=Columns(step="step"), plain=True)
+            source = LogSource(path, place, asked=asked)
+            self._tables[path] = {run.seed: run for run in read_table(source)}
+        by_seed = self._tables[path]
+        if not alone and None in by_seed:
+            text = "found one table for several seeds without a column 'seed'; expected the column"
+            raise LogError(f"{place}:1", f"{text}, or {{seed}} in the file's name.")
+        run = by_seed.get(None, by_seed.get(seed))
+        if run is None or not run.curves:
+            raise LogError(place, f"found no number of seed {seed}; expected its rows.")
+        return run
+
+    def _path(self, written: str, seed: int, place: str) -> Path:
+        """Return a file beside the manifest; nothing outside its folder is read."""
+        try:
+            path = (self._folder / written.replace("{seed}", str(seed))).resolve(strict=True)
+            if path.is_relative_to(self._folder):
+                return path
+            reason = "outside of it"
+        except (OSError, RuntimeError, ValueError) as error:  # absent, too long, a loop of links
+            reason = getattr(error, "strerror", None) or "no path, or a loop of links"
+        fault = f"found '{on_one_line(written, 80)}' ({reason}; seed {seed})"
+        raise LogError(place, f"{fault}; expected a file inside the manifest's folder.")
+
+    def unread(self) -> Iterator[str]:
+        """Yield sentences on rows and files beside the manifest that it does not name."""
+        left = []
+        for path, by_seed in self._tables.items():
+            there = {seed for seed in by_seed if seed is not None}
+            if rest := sorted(there - self._taken[path]):
+                left.append(f"{self._name(path)} (seeds {', '.join(map(str, rest))})")
+        if left:
+            yield f"Rows of seeds that the manifest does not name were not read: {some(left)}."
+        files = (file for file in sorted(self._folder.rglob("*")) if not file.is_dir())
+        unread = [
+            self._name(file) for file in files if file.name != MANIFEST and file not in self._taken
+        ]
+        if unread:
+            yield f"Files beside the manifest that it does not name were not read: {some(unread)}."
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()

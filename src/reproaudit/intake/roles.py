@@ -31,11 +31,9 @@ from reproaudit.logs.names import seed_pattern
 _IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
 RESUMED = "Joined to the runs that they belong to"
-MOST_PARTS = 4
-"""Folders and files of a run's name in which its seed is looked for."""
+MOST_PARTS = 4  # folders and files of a run's name in which its seed is looked for
 
-Roles = Mapping[Batch, Mapping[int, PlacedRun]]
-"""Runs by role, the experiments first, then by seed."""
+Roles = Mapping[Batch, Mapping[int, PlacedRun]]  # runs by role, the experiments first, then by seed
 
 
 class StrayError(LogError):
@@ -55,13 +53,9 @@ class StrayError(LogError):
 def place_runs(
     request: Request, runs: Sequence[LoggedRun], faults: Sequence[LogError], asked: Asked
 ) -> tuple[Roles, Sequence[StrayError]]:
-    """Give every run that is not ignored its role and seed.
+    """Return the runs by role and seed, and those that are left out beside them.
 
-    Returns:
-        The roles, and the runs beside them that are left out.
-
-    Raises:
-        AuditError: listing every run that has none, and the faults that were found before.
+    An AuditError lists every run that has no role, after the `faults` that were found before.
     """
     faults = list(faults)
     strays: list[StrayError] = []
@@ -177,10 +171,7 @@ def _placed(
 def refuse_unmatched(
     runs: Sequence[LoggedRun], passed_over: Sequence[str], mapping: MappingFile
 ) -> None:
-    """Raise a UsageError if a rule of a mapping matches none of the runs.
-
-    One that ignores them may match what was `passed_over` already.
-    """
+    """Raise a UsageError if a rule matches no run, nor, to ignore it, what was `passed_over`."""
     names = [run.name for run in runs]
     for rule in mapping.runs:
         pattern = rule.match
@@ -241,11 +232,10 @@ def _batch(
         text = f"found the arm '{called}'; expected {some(request.arm_names(experiment))}. If it is"
         text = f"{text} one of them, write in a mapping `arms: {{NAME: {called}}}`."
         raise StrayError(run.name, text, f"Of no arm of the audit ({called})", called)
-    fault = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling)) or "nothing"
-    fault = f"found {fault} in its configuration, which neither the experiment nor a control has"
-    way = "Say under 'settings' in the mapping's 'runs' what it is."
-    text = f"{fault}; expected {expected}. {way}"
     settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
+    fault = f"found {settings or 'nothing'} in its configuration, which neither the experiment nor"
+    way = "Say under 'settings' in the mapping's 'runs' what it is."
+    text = f"{fault} a control has; expected {expected}. {way}"
     if run.columns and settings:
         raise StrayError(run.name, text, f"Of no arm of the audit ({settings})")
     raise LogError(run.name, text)

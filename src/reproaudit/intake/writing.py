@@ -38,10 +38,7 @@ def write_submission(
 ) -> None:
     """Write a manifest, and a table for each run and measurement, once all fit the audit.
 
-    The folder is there, and empty. The head is what `manifest_head` returns.
-
-    Raises:
-        AuditError: listing everything that is no number, or does not fit the audit.
+    The folder is there, and empty. Head and errors are those of `read_runs`.
     """
     manifest = manifest_text(audit, runs, head)
     _, tables = hold_runs(audit, runs, manifest)  # before anything is written
@@ -93,10 +90,8 @@ def template_files(audit: Audit, tier: TierName, claims: Sequence[str]) -> dict[
 
     One run for each experiment and arm that the claims (none: all) rest on, with the seeds of the
     tier; one table for each measurement, with a row for each seed and coordinate. The step of a
-    series is open: its rows are to be repeated for each observed step.
-
-    Raises:
-        UsageError: if a claim is unknown.
+    series is open: its rows are to be repeated for each observed step. A UsageError names a claim
+    that is unknown.
     """
     scope = scope_of(audit, tier, claims)
     manifest = _HEAD.format(todo=TODO, slug=audit.paper.slug, tier=tier)

@@ -1,6 +1,6 @@
 """Others' logs become measurements.
 
-`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `trackio`, `tables`)
+`finding` looks for logs; a reader of each kind (`tensorboard`, `mlflow`, `tables`)
 takes a `LogSource` and returns `LoggedRun`s, which `joining` puts together. `rows` and
 `documents` read the text of tables (CSV and JSON), `texts` what is drawn or printed for people;
 `spread` makes rows of columns that tell runs apart, and `columns` gives each column its role, as

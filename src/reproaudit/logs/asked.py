@@ -49,39 +49,30 @@ class Columns(StrictModel):
 
 @dataclass(frozen=True)
 class Asked:
-    """What an audit and a mapping ask of logs.
+    """What an audit and a mapping ask of logs."""
 
-    Attributes:
-        axes: the axes of the audit's measurements.
-        settings: what the audit's settings are called in logs.
-        wanted: the tags that measurements are made of; ``*`` stands for a coordinate.
-        columns: the roles of columns that the mapping states.
-        numbered: what logs leave out and is counted from 0: "seeds", "steps".
-        overlap: which points hold where a curve goes back to an earlier step.
-        plain: True of measurements that were handed in: no column is taken for a setting.
-        series: those of the wanted tags that are to have steps.
-        only: the tag of the only measurement, where there is one alone.
-        patterns: tags that have places for what tells runs apart, such as ``split{seed}_score``.
-        arms: the settings of each arm, by its name in logs.
-        values: the values that the audit has of each setting, in its arms among them.
-        names: where in the names of files it stands what tells runs apart.
-        ignores: whether a rule leaves out what is called so.
-    """
-
-    axes: frozenset[str] = frozenset()
-    settings: frozenset[str] = frozenset()
+    axes: frozenset[str] = frozenset()  # the axes of the audit's measurements
+    settings: frozenset[str] = frozenset()  # what the audit's settings are called in logs
+    # the tags that measurements are made of; ``*`` stands for a coordinate
     wanted: frozenset[str] = frozenset()
+    # the roles of columns that the mapping states
     columns: Columns = field(default_factory=Columns)
+    # what logs leave out and is counted from 0: "seeds", "steps"
     numbered: frozenset[str] = frozenset()
+    # which points hold where a curve goes back to an earlier step
     overlap: Literal["earlier", "later"] | None = None
+    # True of measurements that were handed in: no column is taken for a setting
     plain: bool = False
-    series: frozenset[str] = frozenset()
-    only: str | None = None
+    series: frozenset[str] = frozenset()  # those of the wanted tags that are to have steps
+    only: str | None = None  # the tag of the only measurement, where there is one alone
+    # tags that have places for what tells runs apart, such as ``split{seed}_score``
     patterns: tuple[str, ...] = ()
+    # the settings of each arm, by its name in logs
     arms: Mapping[str, Mapping[str, SettingValue]] = field(default_factory=dict)
+    # the values that the audit has of each setting, in its arms among them
     values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
-    names: str | None = None
-    ignores: Callable[[str], bool] = lambda _: False
+    names: str | None = None  # where in the names of files it stands what tells runs apart
+    ignores: Callable[[str], bool] = lambda _: False  # whether a rule leaves out what is called so
 
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""

@@ -31,8 +31,7 @@ from reproaudit.logs.names import (
 from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
 
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
-PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")
-"""A series that was downloaded from TensorBoard's page."""
+PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")  # A series that was downloaded from TensorBoard's page
 
 
 def form_of(source: LogSource, table: Table) -> Table:
@@ -189,10 +188,7 @@ def _is_needed(column: str, table: Table, telling: Sequence[str]) -> bool:
 
 
 def _is_of_runs(column: str, table: Table) -> bool:
-    """Tell whether each row is a run, and runs share what they have in a column.
-
-    Else its numbers may follow a schedule, or be where this ended.
-    """
+    """Tell whether each row is a run, and runs share numbers of a column: no schedule's."""
     texts = [c for c in table.columns if table.column("step") is None and _is_text(c, table)]
     rows = table.apart(*table.having("seed", "run"), *texts)
     values = table.apart(column)

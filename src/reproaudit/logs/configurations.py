@@ -39,25 +39,14 @@ HUGGING_FACE = "Hugging Face"
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
-    ".hydra/config.yaml",
-    "config.yaml",
-    "config.yml",
-    "config.json",
-    "hparams.yaml",
-    "hparams.json",
-    "args.json",
-    "args.yaml",
-    "arguments.json",
-    "training_args.json",
-    "params.json",
-    "parameters.json",
-    "params.yaml",
-)
+    ".hydra/config.yaml", "config.yaml", "config.yml", "config.json", "hparams.yaml",
+    "hparams.json", "args.json", "args.yaml", "arguments.json", "training_args.json", "params.json",
+    "parameters.json", "params.yaml",
+)  # fmt: skip
 """Hydra's, W&B's, Lightning's, a dumped argparse namespace, dumped TrainingArguments, and
 those of DVC and Comet."""
 
-Config = Mapping[str, Any]
-"""Flat: "model.layers" -> 3. Values are scalars, None or tuples of them."""
+Config = Mapping[str, Any]  # Flat: "model.layers" -> 3. Values are scalars, None or tuples of them
 _PARTS = re.compile(r"[A-Za-z_]\w*=[^,=]*(,[A-Za-z_]\w*=[^,=]*)*")
 """Settings that one text joins, as lm-eval's `model_args`: `pretrained=NAME,dtype=float16`."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -81,7 +70,10 @@ def configured(run: LoggedRun, root: Path, read: dict[Path, Stated | LogError]) 
     for file in files:
         place = f"{run.name}, {file.name}"
         if file not in read:
-            read[file] = _configuration(file)
+            try:
+                read[file] = _stated(file, file.name)
+            except LogError as error:
+                read[file] = error
         known = read[file]
         if isinstance(known, LogError):
             unread.append(f"its settings are not known: {known}".rstrip("."))
@@ -119,14 +111,6 @@ def _parts(config: Config) -> Iterator[tuple[str, str]]:
                 key, _, text = part.partition("=")
                 if normal(key) not in SEED_NAMES:
                     yield f"{name}.{key}", text
-
-
-def _configuration(file: Path) -> Stated | LogError:
-    """Return what a file states, or why it cannot be read."""
-    try:
-        return _stated(file, file.name)
-    except LogError as error:
-        return error
 
 
 def _stated(file: Path, place: str) -> Stated:

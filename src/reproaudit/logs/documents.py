@@ -44,8 +44,7 @@ from reproaudit.logs.opening import parse_json, read_log_text
 from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_name, label_by_pattern
 
-TRAINER_STATE = "trainer_state.json"
-"""Where Hugging Face's Trainer keeps what it logged."""
+TRAINER_STATE = "trainer_state.json"  # where Hugging Face's Trainer keeps what it logged
 
 
 def json_table(source: LogSource, text: str, place: str) -> Table | None:
@@ -76,7 +75,11 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
     if isinstance(tree, dict) and tree.keys() >= _EVALUATED:
         episodes = "its numbers are means of the episodes of each evaluation"
-        return replace(_columns(_means(tree), place), remarks=(episodes,))
+        means = {
+            name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
+            for name, cells in tree.items()
+        }
+        return replace(_columns(means, place), remarks=(episodes,))
     tree = _by_column(tree)
     if not isinstance(tree, dict) or not tree:
         return None
@@ -88,10 +91,10 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     if rows := _rows_below(tree, source.asked):
         return _of_rows(rows, tree, source.asked, place)
     if all(map(_is_column, tree.values())) and len(set(map(len, tree.values()))) == 1:
-        named = {_SEEDS.get(str(name), str(name)): cells for name, cells in tree.items()}
+        named = {"seed" if name == "seeds" else str(name): cells for name, cells in tree.items()}
         return _columns(named, place)
     table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
-    numbers = any(map(_holds_number, table.rows[0][1].values()))
+    numbers = any(map(holds_number, table.rows[0][1].values()))
     return table if numbers else None
 
 
@@ -101,7 +104,7 @@ def _without_deviations(table: Table, asked: Asked) -> Table:
     beside = {
         name.rpartition(".")[0]
         for name, cell in row.items()
-        if isinstance(cell, list) and len(cell) > 1 and _holds_number(cell)
+        if isinstance(cell, list) and len(cell) > 1 and holds_number(cell)
         if last_part(name) not in (*SEED_NAMES, *SEED_COUNTS)
     }
     sums = [
@@ -149,28 +152,22 @@ def _framed(tree: Any) -> Any:
     return rows if flat_rows and telling else tree
 
 
-_SEEDS: Mapping[str, str] = {"seeds": "seed"}
 _EVALUATED = {"timesteps", "results", "ep_lengths"}
 """The arrays of an EvalCallback of Stable-Baselines3, with a row for each evaluation."""
 
 
-def _holds_number(value: Any) -> bool:
+def holds_number(value: Any) -> bool:
+    """Return True for a number, and for a list with one in it."""
     cells = value if isinstance(value, list) else [value]
     return any(number_of(cell) is not None for cell in cells)
 
 
 class _Row(NamedTuple):
-    """A row in nested values.
+    """A row in nested values."""
 
-    Attributes:
-        above: the names above it.
-        cells: what is in it.
-        inherited: what the objects above say of all their rows, by dotted names.
-    """
-
-    above: tuple[str, ...]
-    cells: dict[str, Any]
-    inherited: Mapping[str, Any]
+    above: tuple[str, ...]  # the names above it
+    cells: dict[str, Any]  # what is in it
+    inherited: Mapping[str, Any]  # what the objects above say of all their rows, by dotted names
 
 
 def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:
@@ -269,19 +266,13 @@ def _listed(
 
 def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
     """Tell whether something wanted is in rows."""
-    names = {name for row in rows for name in _names_in(row.above, row.cells)}
+    own = {(row.above, name) for row in rows for name, _ in flat("", row.cells, "")}
+    names = {name for _, name in own} | {".".join((*above, name)) for above, name in own}
     wanted = any(asked.wants(name) or label_by_name(name, asked) for name in names)
     patterned = any(
         label_by_pattern(pattern, name, asked) for pattern in asked.patterns for name in names
     )
     return wanted or patterned
-
-
-def _names_in(above: tuple[str, ...], row: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the cells of a row may be called: with the names above it, and without."""
-    for name, _ in flat("", row, ""):
-        yield name
-        yield ".".join((*above, name))
 
 
 def _seeded(
@@ -349,7 +340,7 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
     beside = [
         name
         for name, value in _beside((), tree, inside)
-        if _holds_number(value) and name not in table.columns
+        if holds_number(value) and name not in table.columns
     ]
     remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
@@ -405,7 +396,8 @@ def unrolled(table: Table, asked: Asked) -> Table:
         rest = {name: cell for name, cell in row.items() if name not in lists}
         once = {n: rest.pop(n) for n in [*rest] if _is_single(n, rest[n], table, asked)}
         for length in sorted(lengths):
-            seeded = not _has_seed(rest) and _counts_seeds(row, lists, length)
+            has_seed = any(last_part(name) in SEED_NAMES for name in rest)
+            seeded = not has_seed and _counts_seeds(row, lists, length)
             counted |= seeded
             for index in range(length):
                 cells = {name: each[index] for name, each in lists.items() if len(each) == length}
@@ -434,10 +426,6 @@ def _is_single(name: str, cell: Any, table: Table, asked: Asked) -> bool:
     return not known and normal(name) not in SEED_NAMES and number_of(cell) is not None
 
 
-def _has_seed(row: TableRow) -> bool:
-    return any(last_part(name) in SEED_NAMES for name in row)
-
-
 def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
     """Tell whether a row says that its lists hold a number for each seed."""
     if any(normal(name) in SEED_NAMES and len(cells) == length for name, cells in lists.items()):
@@ -461,10 +449,7 @@ def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _by_column(tree: Any, depth: int = 0) -> Any:
-    """Return nested values with a list for each column of an array of rows: ``name.c0``.
-
-    Nothing tells whether these are runs, so they are called as no seeds are.
-    """
+    """Return nested values with a list for each column of an array of rows: ``name.c0``."""
     if not isinstance(tree, dict) or depth == 16:
         return tree
     columns: dict[str, Any] = {}
@@ -483,16 +468,9 @@ def _by_column(tree: Any, depth: int = 0) -> Any:
 def _is_array(tree: Any) -> bool:
     rows = tree if isinstance(tree, list) else []
     return bool(rows) and all(
-        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(_holds_number, row))
+        isinstance(row, list) and 0 < len(row) == len(rows[0]) and all(map(holds_number, row))
         for row in rows
     )
-
-
-def _means(tree: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {
-        name: [fmean(cell) if isinstance(cell, list) else cell for cell in cells]
-        for name, cells in tree.items()
-    }
 
 
 def _is_column(value: Any) -> bool:
@@ -516,10 +494,9 @@ def _rows(trees: Sequence[Any], place: str) -> Table:
 
 
 def of_objects(trees: Iterable[tuple[int, Any]], name: str) -> Table:
-    """Return the table of JSON objects, each with its line; nested names are joined by dots.
+    """Return the table of JSON objects and their lines; a LogError if others are among them.
 
-    Raises:
-        LogError: if something else is among them, or there are too many.
+    Nested names are joined by dots.
     """
     columns: dict[str, None] = {}
     rows = []

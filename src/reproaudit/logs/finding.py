@@ -20,14 +20,7 @@ from reproaudit.logs.columns import stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
-from reproaudit.logs.logged import (
-    LogError,
-    LoggedRun,
-    LogSource,
-    raise_all,
-    refuse_beyond,
-    some,
-)
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.tables import ARRAYS, NOTEBOOK, TREES, read_table
@@ -51,8 +44,7 @@ LOG_KINDS = (
     "event files, MLflow's folders or database, CSV, TSV, JSON, text with a table or JSON lines in "
     "it, or a zip archive of these"
 )
-MOST_FILES = 1_000
-"""Logs that are read below one path."""
+MOST_FILES = 1_000  # logs that are read below one path
 _OTHER = "no log"
 _HIDDEN = "hidden"
 IGNORED = "a rule ignores it"
@@ -63,14 +55,14 @@ _SETTINGS_FOLDERS = frozenset({"config", "configs", "conf"})
 _PROSE = (
     "text without a table; to import it, make one: a row for each step, a column for each quantity"
 )
-_NOTEBOOK = (
-    "a notebook without a table in its outputs; to import it, write one to a file: "
-    "`df.to_csv('runs.csv')`"
-)
-_LATEX = (
-    "LaTeX; to import a table, write it as CSV: a row for each run, columns for its arm, its seed "
-    "and each number"
-)
+_WITHOUT = {
+    ".json": _OTHER,
+    NOTEBOOK: "a notebook without a table in its outputs; to import it, write one to a file: "
+    "`df.to_csv('runs.csv')`",
+    ".tex": "LaTeX; to import a table, write it as CSV: a row for each run, columns for its arm, "
+    "its seed and each number",
+}
+"""What is said of files without a table; of others, that they are prose."""
 
 
 def find_runs(
@@ -78,8 +70,7 @@ def find_runs(
 ) -> tuple[list[LoggedRun], list[tuple[str, str]]]:
     """Return every run below the paths, and what was passed over, each with the reason.
 
-    Raises:
-        AuditError: listing every file that cannot be used; one cause once.
+    An AuditError lists every file that cannot be used; one cause once.
     """
     all_runs: list[LoggedRun] = []
     skipped: list[tuple[str, str]] = []
@@ -164,7 +155,9 @@ class _Finder:
         texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
-        alone = not (known or self._faults or self._has_kin(certain))
+        tags = {tag for run in certain for tag in run.curves}
+        has_kin = any(kinship(wanted, tags) for wanted in self._asked.asked.wanted)
+        alone = not (known or self._faults or has_kin)
         for path, runs in self._guessed.items():
             is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
             if not runs or not (is_asked or _pattern(path) in known):
@@ -184,10 +177,6 @@ class _Finder:
         wants = self._asked.asked.wants
         called = ((tag, f"{stem_of(run.files[0])}.{tag}") for run in runs for tag in run.curves)
         return any(wants(tag) or wants(of_file) for tag, of_file in called)
-
-    def _has_kin(self, runs: Iterable[LoggedRun]) -> bool:
-        tags = {tag for run in runs for tag in run.curves}
-        return any(kinship(wanted, tags) for wanted in self._asked.asked.wanted)
 
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
@@ -264,9 +253,8 @@ class _Finder:
         if events:
             self._count(len(events) - 1)  # the reading itself counts as one
             yield from self._read(self._source(folder), tensorboard.read_event_files, events)
-        state = (
-            folder / TRAINER_STATE if folder / TRAINER_STATE in files else _last_checkpoint(folder)
-        )
+        own = folder / TRAINER_STATE
+        state = own if own in files else _last_checkpoint(folder)
         if state is not None and folder.name.startswith("checkpoint-") and folder != self._root:
             self._skip(state, "a checkpoint of the run above it")
         elif state is not None:
@@ -288,10 +276,7 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif (
-            source.ending in (".json", NOTEBOOK, *ARRAYS, *TREES, *_TEXTS)
-            and file.name not in CONFIG_FILES
-        ):
+        elif source.ending in _GUESSED and file.name not in CONFIG_FILES:
             self._count()
             try:
                 self._guessed[file] = read_table(source)
@@ -349,9 +334,7 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
     if isinstance(runs, LogError):
         return f"no log: {runs.text}"
     if not runs:
-        return {".json": _OTHER, NOTEBOOK: _NOTEBOOK, ".tex": _LATEX}.get(
-            path.suffix.lower(), _PROSE
-        )
+        return _WITHOUT.get(path.suffix.lower(), _PROSE)
     tags = sorted({tag for run in runs for tag in run.curves})
     return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
 

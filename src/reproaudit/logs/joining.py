@@ -106,15 +106,13 @@ def sums_of_folders(runs: Sequence[LoggedRun]) -> set[Path]:
 
 
 def _home(run: LoggedRun, homes: set[Path], root: Path) -> Path | None:
-    """Return the folder of the run that a run's folder is a part of; None if it is its own.
-
-    TensorBoard's `add_scalars` writes each curve to a folder that is called after its tag.
-    """
+    """Return the folder of the run that a folder is a part of; None if it is a run's own."""
     below = run.folder.relative_to(root).parts if run.folder.is_relative_to(root) else ()
     if below[-3:-1] == _PLOTS or below[-2:] == _PLOTS:
         return run.folder.parents[2 if below[-3:-1] == _PLOTS else 1]
     if run.source != "TensorBoard" or not run.curves:
         return None
+    # add_scalars writes each curve to a folder that is called after its tag
     tags = [tag.replace("/", "_") for tag in run.curves]
     for depth in range(1, min(len(below), 2) + 1):
         home = run.folder.parents[depth - 1]

@@ -17,23 +17,15 @@ from reproaudit.errors import AuditError, SpecError
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.names import STEP_NAMES, is_seed_name
 
-MAX_STEP = 2**53
-"""Beyond it a step is no exact number of double precision."""
-MAX_NAME = 500
-"""Characters of the names above a nested value."""
-MOST_LOGGED_NAMES = 10_000
-"""Columns of a table, and names under which a run logs numbers."""
-MOST_LOGGED_RUNS = 10_000
-"""Runs in one table, by their seeds or otherwise."""
-MOST_ROWS = 1_000_000
-"""Rows of a table."""
-MOST_CAUSES = 12
-"""Causes of faults that one answer lists."""
-MOST_LISTED = 8
-"""Names that a sentence lists; it counts the others."""
+MAX_STEP = 2**53  # beyond it a step is no exact number of double precision
+MAX_NAME = 500  # characters of the names above a nested value
+MOST_LOGGED_NAMES = 10_000  # columns of a table, and names under which a run logs numbers
+MOST_LOGGED_RUNS = 10_000  # runs in one table, by their seeds or otherwise
+MOST_ROWS = 1_000_000  # rows of a table
+MOST_CAUSES = 12  # causes of faults that one answer lists
+MOST_LISTED = 8  # names that a sentence lists; it counts the others
 
-FEWEST_LOGGED = 8
-"""Numbers from which neighbours tell a course from numbers in any order."""
+FEWEST_LOGGED = 8  # numbers from which neighbours tell a course from numbers in any order
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
@@ -127,20 +119,14 @@ class MisfitError(LogError):
 
 @dataclass(frozen=True)
 class LogSource:
-    """What a reader is given: a file or a run's folder, and what is asked of it.
+    """What a reader is given: a file or a run's folder, and what is asked of it."""
 
-    Attributes:
-        path: the file, or the folder of one run.
-        name: what messages and the mapping call it.
-        parts: the names in which a seed may be written, from the outermost to its own.
-        asked: what is asked of the logs.
-        skipped: by name, why something that was seen is no run; readers add to it.
-    """
-
-    path: Path
-    name: str
+    path: Path  # the file, or the folder of one run
+    name: str  # what messages and the mapping call it
+    # the names in which a seed may be written, from the outermost to its own
     parts: tuple[str, ...] = ()
     asked: Asked = field(default_factory=Asked)
+    # by name, why something that was seen is no run; readers add to it
     skipped: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -184,62 +170,45 @@ class Curve:
         return frozenset() if self.steps is None else frozenset(self.steps.tolist())
 
 
-Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]
-"""Tag -> coordinates -> curve."""
+Curves = Mapping[str, Mapping[LoggedCoordinates, Curve]]  # tag -> coordinates -> curve
 
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """One training run, as some logger left it.
+    """One training run, as some logger left it."""
 
-    Attributes:
-        name: what messages and the mapping call it: its path, or its name in the store.
-        source: the logger.
-        folder: where it lies; configurations are looked for here and above.
-        parts: the names in which a seed may be written, from the outermost to the run's own.
-        files: what was read.
-        config: what the run was started with, flat: "model.layers" -> 3.
-        seed: the seed, where the log has a column of seeds, or its name tells it.
-        seed_of: what the seed was read from.
-        not_whole: why no curve of it may be taken for whole: sampled, cut off, crashed.
-        failed: True if its logger says that it did not finish: it crashed, or still runs.
-        diverged: True if its logger says so.
-        state: the status that its log states; empty if it states none.
-        step: the table's column of steps; None if there is none, or the logger counts by itself.
-        configurations: the files that its configuration was read from.
-        unread: why some of them cannot be read, so that nobody knows what they state.
-        columns: the columns of its table, each with the role that it was given.
-        seed_column: the column that may hold seeds, if none is called so.
-        in_time: whether the rows of its table follow each other as points of one training do.
-        remarks: what was read otherwise than it is written, in sentences.
-        patience: the evaluations that came after the best checkpoint, if there is one.
-        stopped: how it is known that the run ended before its last step.
-        early: how it is known that this was on purpose.
-    """
-
-    name: str
-    source: str
-    folder: Path
+    name: str  # what messages and the mapping call it: its path, or its name in the store
+    source: str  # the logger
+    folder: Path  # where it lies; configurations are looked for here and above
+    # the names in which a seed may be written, from the outermost to the run's own
     parts: tuple[str, ...]
-    files: tuple[Path, ...]
+    files: tuple[Path, ...]  # what was read
     curves: Curves
+    # what the run was started with, flat: "model.layers" -> 3
     config: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-    seed_of: str = "its column of seeds"
+    seed: int | None = None  # the seed, where the log has a column of seeds, or its name tells it
+    seed_of: str = "its column of seeds"  # what the seed was read from
+    # why no curve of it may be taken for whole: sampled, cut off, crashed
     not_whole: tuple[str, ...] = ()
+    # True if its logger says that it did not finish: it crashed, or still runs
     failed: bool = False
-    diverged: bool = False
-    state: str = ""
+    diverged: bool = False  # True if its logger says so
+    state: str = ""  # the status that its log states; empty if it states none
+    # the table's column of steps; None if there is none, or the logger counts by itself
     step: str | None = None
-    configurations: tuple[Path, ...] = ()
+    configurations: tuple[Path, ...] = ()  # the files that its configuration was read from
+    # why some of them cannot be read, so that nobody knows what they state
     unread: tuple[str, ...] = ()
+    # the columns of its table, each with the role that it was given
     columns: Mapping[str, str] = field(default_factory=dict)
-    seed_column: str | None = None
+    seed_column: str | None = None  # the column that may hold seeds, if none is called so
+    # whether the rows of its table follow each other as points of one training do
     in_time: bool = False
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what was read otherwise than it is written, in sentences
+    # the evaluations that came after the best checkpoint, if there is one
     patience: int | None = None
-    stopped: str | None = None
-    early: str | None = None
+    stopped: str | None = None  # how it is known that the run ended before its last step
+    early: str | None = None  # how it is known that this was on purpose
 
     @property
     def tags(self) -> list[str]:
@@ -272,38 +241,25 @@ class _Gathered:
 
 
 class CurveBuilder:
-    """Gathers points by tag and coordinates.
-
-    Attributes:
-        file: the file that points come from, where a run has several.
-        unstepped: what is said of several numbers without steps: what is there, and a way on.
-        offers: the lines of a mapping that are a way on.
-        in_time: the same of numbers that follow each other in time.
-        is_named: whether the run has a seed, so that its numbers are no runs.
-        in_course: whether they follow each other as those of one training do.
-        remarks: what was settled on request.
-        unfinished: why the run did not finish, if it is known.
-        diverged: whether its status says so.
-        state: its status; empty if none is stated.
-        seeds: the numbers that were logged under names of seeds.
-    """
+    """Gathers points by tag and coordinates."""
 
     def __init__(self, place: str, asked: Asked) -> None:
         self.place = place
         self._asked = asked
         self._gathered: dict[tuple[str, LoggedCoordinates], _Gathered] = {}
         self._names: set[str] = set()
-        self.file = ""
+        self.file = ""  # the file that points come from, where a run has several
+        # what is said of several numbers without steps: what is there, and a way on
         self.unstepped = "no step; expected steps"
-        self.offers: tuple[str, ...] = ()
-        self.in_time = self.unstepped
-        self.is_named = False
-        self.in_course = False
-        self.remarks: dict[str, None] = {}
-        self.unfinished: tuple[str, ...] = ()
-        self.diverged = False
-        self.state = ""
-        self.seeds: dict[str, list[Any]] = {}
+        self.offers: tuple[str, ...] = ()  # the lines of a mapping that are a way on
+        self.in_time = self.unstepped  # the same of numbers that follow each other in time
+        self.is_named = False  # whether the run has a seed, so that its numbers are no runs
+        self.in_course = False  # whether they follow each other as those of one training do
+        self.remarks: dict[str, None] = {}  # what was settled on request
+        self.unfinished: tuple[str, ...] = ()  # why the run did not finish, if it is known
+        self.diverged = False  # whether its status says so
+        self.state = ""  # its status; empty if none is stated
+        self.seeds: dict[str, list[Any]] = {}  # the numbers that were logged under names of seeds
 
     def add(
         self,
@@ -381,10 +337,7 @@ class CurveBuilder:
         return curves
 
     def _ways(self, tag: str, points: Sequence[_Point]) -> tuple[str, ...]:
-        """Return the lines of a mapping that answer points without steps, or with some twice.
-
-        There are none for copies.
-        """
+        """Return the lines that answer points without steps, or at one step; copies have none."""
         if all(point.step is not None for point in points):
             is_same = len({point.step for point in points}) == 1
             return ("number: [steps]" if is_same else "overlap: later",)

@@ -53,7 +53,7 @@ _OPERATORS: dict[type[ast.AST], np.ufunc] = {
     ast.USub: np.negative,
 }
 _Day = date
-_Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 
 def _as_text(value: Any) -> Any:
@@ -130,7 +130,7 @@ class RunRule(StrictModel):
     experiment: Name | None = None
     settings: dict[Name, SettingValue] | None = None
     """The settings that the audit gives a control; {} for the experiment itself."""
-    seed: _Seed | None = None
+    seed: Seed | None = None
     status: Literal["completed", "diverged", "crashed"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early; one that
     crashed, or was cut short, is left out."""
@@ -246,33 +246,24 @@ def _flow(value: Any) -> str:
     return str(value) if is_plain and not is_word else json.dumps(value, default=str)
 
 
-def read_mapping(file: Path) -> MappingFile:
-    """Read a mapping file.
-
-    Raises:
-        SpecError: listing all that is wrong with it.
-    """
-    mapping, _, faults = read_as(MappingFile, file, "a mapping file")
-    if mapping is None:
-        raise SpecError("\n".join(map(str, faults)))
-    return mapping
-
-
 def mapping_of(audit: Audit, file: Path | None) -> MappingFile:
     """Return how logs are read: as a mapping file says, and for the rest as the audit does.
 
-    Raises:
-        SpecError: listing all that is wrong with either.
+    A SpecError lists all that is wrong with either.
     """
-    own = MappingFile() if file is None else read_mapping(file)
+    own = MappingFile() if file is None else _read(file, "a mapping file")
     if audit.files is None:
         return own
     text = json.dumps(audit.files, default=str)
-    place = f"{audit.paper.slug}.yaml, files"
-    stated, _, faults = read_as(MappingFile, place, "a mapping", text=text)
-    if stated is None:
-        raise SpecError("\n".join(map(str, faults)))
+    stated = _read(f"{audit.paper.slug}.yaml, files", "a mapping", text)
     return stated.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+
+
+def _read(file: Path | str, noun: str, text: str | None = None) -> MappingFile:
+    mapping, _, faults = read_as(MappingFile, file, noun, text=text)
+    if mapping is None:
+        raise SpecError("\n".join(map(str, faults)))
+    return mapping
 
 
 class ExpressionError(ValueError):
@@ -282,8 +273,7 @@ class ExpressionError(ValueError):
 def evaluate(formula: str, lookup: Callable[[str], Curve]) -> Curve:
     """Compute a formula; its value has steps unless it is a single number.
 
-    Raises:
-        ExpressionError: if it holds anything but arithmetic, or the steps of two series differ.
+    An ExpressionError says what is no arithmetic, or that the steps of two series differ.
     """
     if (plain := unicodedata.normalize("NFKC", formula)) != formula:
         odd = next((character for character in formula if character not in plain), formula)

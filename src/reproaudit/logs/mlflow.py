@@ -1,7 +1,8 @@
 """MLflow's stores, read as they lie on disk: the folders of its file store, its SQLite database.
 
-A run that MLflow does not call finished is not whole. A metric that was logged without a step has
-step 0, as MLflow writes it.
+Trackio's database is read, too: a row for each step of a run, with its numbers as JSON. A run that
+MLflow does not call finished is not whole. A metric that was logged without a step has step 0, as
+MLflow writes it.
 """
 
 from __future__ import annotations
@@ -17,19 +18,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource, number_of
+from reproaudit.logs.logged import CurveBuilder, LogError, LoggedRun, LogSource, flat, number_of
 from reproaudit.logs.opening import (
     MAX_TEXT_BYTES,
     MAX_YAML_BYTES,
     open_log,
+    parse_json,
     parse_yaml,
     read_log_text,
 )
-from reproaudit.logs.trackio import is_trackio, trackio_runs
 
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
-_INFINITE = 1.7976931348623157e308
-"""The number that MLflow's database writes for an infinite value."""
+_INFINITE = 1.7976931348623157e308  # the number that MLflow's database writes for an infinite value
 _LINE = re.compile(r"(-?\d+) (\S+)(?: (-?\d{1,19})(?: .*)?)?")
 """A line of a metric's file: time, value and step."""
 
@@ -153,8 +153,9 @@ def read_database(source: LogSource) -> list[LoggedRun]:
 
 def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
     kinds = dict(database.execute("SELECT name, type FROM sqlite_master").fetchall())
-    if kinds.get("metrics") == "table" and is_trackio(database):
-        return trackio_runs(source, database)
+    trackio = {"run_name", "step", "metrics"}
+    if kinds.get("metrics") == "table" and _columns_of(database, "metrics") >= trackio:
+        return _trackio_runs(source, database)
     for table in ("runs", "metrics", "params"):
         if kinds.get(table) != "table":  # a view could compute anything
             text = f"found no table '{table}'; expected a store of MLflow or Trackio."
@@ -184,3 +185,41 @@ def _database_runs(source: LogSource, database: sqlite3.Connection) -> list[Logg
         params = database.execute(f"SELECT key, value FROM params {of_run}", (run_id,))
         by_name[name] = _run(named, [source.path], builder, dict(params), status)
     return list(by_name.values())
+
+
+def _columns_of(database: sqlite3.Connection, table: str) -> set[str]:
+    rows = database.execute("SELECT name FROM pragma_table_info(?)", (table,))
+    return {str(name) for (name,) in rows}
+
+
+def _trackio_runs(source: LogSource, database: sqlite3.Connection) -> list[LoggedRun]:
+    """Return Trackio's runs, each with its configuration; a row without a step is refused."""
+    builders: dict[str, CurveBuilder] = {}
+    rows = database.execute("SELECT run_name, step, metrics FROM metrics ORDER BY rowid")
+    for name, step, written in rows:
+        place = f"{source.name}, run {name}"
+        if not isinstance(step, int):
+            raise LogError(place, f"found the step {step!r}; expected a whole number.")
+        builder = builders.setdefault(str(name), source.builder(place))
+        for tag, value in _object(written, place):
+            number = number_of(value)
+            if number is not None:
+                builder.add(tag, step, number)
+    configs: dict[str, dict[str, Any]] = {}
+    if _columns_of(database, "configs") >= {"run_name", "config"}:
+        for name, written in database.execute("SELECT run_name, config FROM configs"):
+            own = _object(written, f"{source.name}, run {name}")
+            configs[str(name)] = {key: value for key, value in own if not key.startswith("_")}
+    runs = []
+    for run, builder in builders.items():
+        named = replace(source, name=f"{source.name}/{run}", parts=(*source.parts[:-1], run))
+        more = {"config": configs.get(run, {}), "remarks": tuple(builder.remarks)}
+        runs.append(named.run("Trackio", builder.curves(), **more))
+    return runs
+
+
+def _object(written: Any, place: str) -> list[tuple[str, Any]]:
+    tree = parse_json(str(written), place)
+    if not isinstance(tree, dict):
+        raise LogError(place, "found no JSON object; expected one in each row.")
+    return list(flat("", tree, place))

@@ -9,19 +9,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 STEP_NAMES = (
-    "step",
-    "global_step",
-    "_step",
-    "trainer/global_step",
-    "training_iteration",
-    "iteration",
-    "iter",
-    "train_step",
-    "total_timesteps",
-    "time/total_timesteps",
-    "timesteps",
-    "epoch",
-)
+    "step", "global_step", "_step", "trainer/global_step", "training_iteration", "iteration",
+    "iter", "train_step", "total_timesteps", "time/total_timesteps", "timesteps", "epoch",
+)  # fmt: skip
 """Columns that count steps, the likelier first; capital letters make no difference."""
 TAG_NAMES = (
     "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
@@ -46,17 +36,11 @@ _SETTINGS_BELOW = re.compile(
     r"(?:^|[./])(?:\w+_)?(?:args|hparams|params|(?:hyper_?)?parameters|config|cfg)[./]", re.I
 )
 """Objects of what a run was started with, wherever they stand: ``eval.generate_config.``."""
-UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})
-"""Columns that hold row numbers or times."""
+UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})  # columns that hold row numbers or times
 SEED_NAMES = (
-    "seed",
-    "random_seed",
-    "rng_seed",
-    "manual_seed",
-    "global_seed",
-    "random_state",
+    "seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "random_state",
     "seed_everything",
-)
+)  # fmt: skip
 _STARTED_WITH = re.compile(
     r"(base_|init(ial)?_|peak_)?(lr|learning_rate)|((per_device_)?train_)?batch_size|weight_decay"
     r"|momentum|dropout(_rate)?|label_smoothing|hidden_(size|dim|units)|(n|num)_(layers|heads)"

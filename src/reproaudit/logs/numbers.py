@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -32,15 +32,11 @@ from reproaudit.logs.rows import Table, delimiter_of, refuse_large
 _ELSEWHERE = re.compile(r"(?i)_step|wall time|.*__min")
 """Columns of tables that have more to them than numbers."""
 
-_Rows = NDArray[np.float64]
-"""Shape (row, column); NaN where a cell is empty."""
+_Rows = NDArray[np.float64]  # shape (row, column); NaN where a cell is empty
 
 
 def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | None:
-    """Return the runs of a table that was handed in and holds numbers alone; None of another.
-
-    Its cells are delimited as `usual`, unless another delimiter fits better.
-    """
+    """Return the runs of a table that was handed in and holds numbers alone; None of another."""
     refuse_large(text, source.name)
     delimiter = delimiter_of(text, usual)
     head, _, body = text.partition("\n")
@@ -52,14 +48,12 @@ def number_runs(source: LogSource, text: str, usual: str) -> list[LoggedRun] | N
     if form.like_seeds is not None or form.column("tag") is not None:
         return None
     rows = _numbers(body, delimiter, len(columns))
-    if rows is None or not _is_counted(rows, columns, form):
+    if rows is None or not _is_counted(rows, form):
         return None
     runs: list[LoggedRun] = []
-    seed_column = form.column("seed")
-    by_seed = _grouped(rows, [] if seed_column is None else [columns.index(seed_column)])
-    for count, (seeds, own) in enumerate(by_seed, 1):
+    for count, (seeds, own) in enumerate(_grouped(rows, form, "seed"), 1):
         refuse_beyond(MOST_LOGGED_RUNS, count, "runs", source.name)
-        curves = _curves(source.name, own, columns, form)
+        curves = _curves(source.name, own, form)
         if curves is None:
             return None
         seed = int(seeds[0]) if seeds else None
@@ -100,26 +94,27 @@ def _numbers(body: str, delimiter: str, width: int) -> _Rows | None:
     return rows if rows.shape[1] == width and whole else None
 
 
-def _is_counted(rows: _Rows, columns: tuple[str, ...], form: Table) -> bool:
+def _of_role(rows: _Rows, form: Table, role: str) -> _Rows:
+    return rows[:, [form.columns.index(column) for column in form.having(role)]]
+
+
+def _is_counted(rows: _Rows, form: Table) -> bool:
     """Tell whether seeds and steps are whole numbers within their limits, and axes have places."""
     for role, least, most in (("seed", 0, 2**32 - 1), ("step", -MAX_STEP, MAX_STEP)):
-        column = form.column(role)
-        numbers = rows[:, columns.index(column)] if column is not None else np.zeros(0)
+        numbers = _of_role(rows, form, role)
         whole = (numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= most)
         if not whole.all():
             return False
-    coordinates = rows[:, [columns.index(column) for column in form.named("axis").values()]]
-    return not np.isnan(coordinates).any()
+    return not np.isnan(_of_role(rows, form, "axis")).any()
 
 
-def _grouped(rows: _Rows, positions: Sequence[int]) -> Iterator[tuple[list[float], _Rows]]:
-    """Yield what some columns hold, and the rows that hold it, in the order in which it comes."""
-    if not positions:
+def _grouped(rows: _Rows, form: Table, role: str) -> Iterator[tuple[list[float], _Rows]]:
+    """Yield what a role's columns hold, and the rows that hold it, in the order of the table."""
+    told = _of_role(rows, form, role)
+    if not told.shape[1]:
         yield [], rows
         return
-    cells, first, which = np.unique(
-        rows[:, positions], axis=0, return_index=True, return_inverse=True
-    )
+    cells, first, which = np.unique(told, axis=0, return_index=True, return_inverse=True)
     which = which.ravel()
     sizes = np.bincount(which, minlength=len(cells))
     parts = np.split(np.argsort(which, kind="stable"), np.cumsum(sizes)[:-1])
@@ -128,20 +123,19 @@ def _grouped(rows: _Rows, positions: Sequence[int]) -> Iterator[tuple[list[float
 
 
 def _curves(
-    place: str, rows: _Rows, columns: tuple[str, ...], form: Table
+    place: str, rows: _Rows, form: Table
 ) -> dict[str, dict[LoggedCoordinates, Curve]] | None:
     """Return the curves of one run; None if its steps do not increase."""
     measured = form.named("measurement")
-    axes = form.named("axis")
-    step = form.column("step")
     curves: dict[str, dict[LoggedCoordinates, Curve]] = {name: {} for name in measured}
-    for coordinates, own in _grouped(rows, [columns.index(column) for column in axes.values()]):
-        at = coordinates_of(dict(zip(axes, coordinates, strict=True)))
-        steps = None if step is None else own[:, columns.index(step)].astype(np.int64)
+    for coordinates, own in _grouped(rows, form, "axis"):
+        at = coordinates_of(dict(zip(form.named("axis"), coordinates, strict=True)))
+        counted = _of_role(own, form, "step").astype(np.int64)
+        steps = counted[:, 0] if counted.size else None
         if len(own) > 1 and (steps is None or not (np.diff(steps) > 0).all()):
             return None
-        for name, column in measured.items():
-            curves[name][at] = _curve(place, steps, own[:, columns.index(column)])
+        for name, values in zip(measured, _of_role(own, form, "measurement").T, strict=True):
+            curves[name][at] = _curve(place, steps, values)
     return {name: at for name, at in curves.items() if any(len(c.values) for c in at.values())}
 
 

@@ -74,10 +74,9 @@ def read_log_text(
 
 
 def read_arrays(path: Path, place: str) -> dict[str, Any]:
-    """Read NumPy's arrays of plain values by name, as lists; the only one of ``.npy`` has none.
+    """Read NumPy's arrays of plain values by name, as lists, or raise a LogError.
 
-    Raises:
-        LogError: if it is no such file, or too large.
+    The only one of ``.npy`` has no name.
     """
     try:
         with open_log(path, place, MAX_TEXT_BYTES) as handle:
@@ -131,8 +130,7 @@ def parse_yaml(text: str, place: str) -> Any:
     raise LogError(place, f"found {fault}; expected plain YAML.")
 
 
-MAX_BITS = 10_000
-"""Bits of a whole number; Python does not write out many more."""
+MAX_BITS = 10_000  # bits of a whole number; Python does not write out many more
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: Any = (_PARSER,) if issubclass(_PARSER, Composer) else (Composer, _PARSER)
 _TUPLE = "tag:yaml.org,2002:python/tuple"
@@ -140,10 +138,7 @@ _TUPLE = "tag:yaml.org,2002:python/tuple"
 
 
 class _Loader(*_BASES):  # type: ignore[misc]
-    """Loads plain values, with decimals as JSON and OmegaConf write them, and no name twice.
-
-    Only the parser is libyaml's, where PyYAML has it: it is several times faster.
-    """
+    """Loads plain values, and no name twice, by libyaml's faster parser if it is there."""
 
     def __init__(self, text: str) -> None:
         _PARSER.__init__(self, text)

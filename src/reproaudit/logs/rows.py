@@ -34,18 +34,13 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
-INDEX = "index"
-"""The column of the names of rows, where its header is empty."""
+INDEX = "index"  # the column of the names of rows, where its header is empty
 
-MOST_IN_LINE = 2**22
-"""Characters in a line: four hundred for each of ten thousand columns."""
+MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
 
-MOST_LEVELS = 4
-"""Rows above the numbers of a table of pandas."""
-WANDB_SAMPLES = 500
-"""The rows that W&B's ``run.history()`` draws by default."""
-RESERVOIR = 1000
-"""The points of a series that TensorBoard keeps by default."""
+MOST_LEVELS = 4  # rows above the numbers of a table of pandas
+WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
+RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
 WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
@@ -55,30 +50,21 @@ TableRow = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of named cells.
+    """Rows of named cells."""
 
-    Attributes:
-        columns: the names, in order.
-        rows: line and cells of each row.
-        remarks: what was read otherwise than it is written.
-        alone: True of a JSON object: its numbers are of the end of a run.
-        logger: who wrote it.
-        config: what it says that its runs were started with.
-        ending: what is known of a run's end, as fields of `LoggedRun`.
-        roles: column -> its role, and the name of the axis, setting or measurement in it; of all
-            columns once `form_of` has seen the table.
-        like_seeds: where there is no column of seeds, one that may be it.
-    """
-
-    columns: tuple[str, ...]
-    rows: Sequence[tuple[int, TableRow]]
-    remarks: tuple[str, ...] = ()
-    alone: bool = False
-    logger: str = "table"
+    columns: tuple[str, ...]  # the names, in order
+    rows: Sequence[tuple[int, TableRow]]  # line and cells of each row
+    remarks: tuple[str, ...] = ()  # what was read otherwise than it is written
+    alone: bool = False  # True of a JSON object: its numbers are of the end of a run
+    logger: str = "table"  # who wrote it
+    # what it says that its runs were started with
     config: Mapping[str, Any] = field(default_factory=dict)
+    # what is known of a run's end, as fields of `LoggedRun`
     ending: Mapping[str, Any] = field(default_factory=dict)
+    # column -> its role, and the name of the axis, setting or measurement in it; of all columns
+    # once `form_of` has seen the table
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    like_seeds: str | None = None
+    like_seeds: str | None = None  # where there is no column of seeds, one that may be it
 
     @cached_property
     def _by_role(self) -> Mapping[str, dict[str, str]]:
@@ -147,11 +133,7 @@ def delimiter_of(text: str, usual: str) -> str:
 
 
 def refuse_large(text: str, name: str) -> None:
-    """Refuse a table of too many lines, or with a line that is too long, before it is parsed.
-
-    Raises:
-        LogError: if it is one, with the line.
-    """
+    """Raise a LogError over a table of too many lines, or a line too long, before it is parsed."""
     refuse_beyond(MOST_ROWS + 1, text.count("\n"), "lines", name)
     start = 0
     while len(text) - start > MOST_IN_LINE:
@@ -164,10 +146,9 @@ def refuse_large(text: str, name: str) -> None:
 
 
 def csv_table(text: str, name: str, usual: str) -> Table:
-    """Read a table with a header; `usual` stands between its cells unless another fits better.
+    """Read a table with a header, or raise a LogError with the line that does not fit.
 
-    Raises:
-        LogError: if it is no table, with the line.
+    `usual` stands between its cells unless another delimiter fits better.
     """
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
@@ -189,11 +170,7 @@ def cells_table(
     comments: Sequence[list[str]] = (),
     delimiter: str = "\t",
 ) -> Table:
-    """Return the table of cells, with the line of each row; the first is the header.
-
-    Raises:
-        LogError: if they are no table, with the line.
-    """
+    """Return the table of cells, the header first; a LogError says in which line it is none."""
     header = _header(comments, plain, name)
     remarks = [f"passed over: lines of comments, {len(comments)}"] if comments else []
     rows: list[tuple[int, list[str]]] = []
@@ -218,10 +195,7 @@ def cells_table(
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
-    """Return the rows of a table of pandas with one header in place of its levels.
-
-    Below them the names of the index stand in a row whose other cells are empty.
-    """
+    """Return a table of pandas with one header for its levels, and the row of index names below."""
     top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
     for depth, cells in enumerate(top[1:], start=1):
         index = [cell for cell in cells if cell]
@@ -236,8 +210,7 @@ def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list
     return rows
 
 
-_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")
-"""What a row that is a note begins with."""
+_NOTE = re.compile(r"(?i)[*†‡§]|notes?\b|source\b")  # what a row that is a note begins with
 
 
 def _of_sheet(

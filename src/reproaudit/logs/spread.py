@@ -27,17 +27,11 @@ _SEED = re.compile(rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_=-]?(\d{{1,10
 
 
 class RunLabel(NamedTuple):
-    """What a column's or a file's name says: a quantity, and the run that it is of.
+    """What a column's or a file's name says: a quantity, and the run that it is of."""
 
-    Attributes:
-        name: the quantity, without what tells runs apart.
-        counts: the seed and the step, where they are told.
-        settings: the settings that are told, those of an arm among them.
-    """
-
-    name: str
-    counts: Mapping[str, int]
-    settings: Mapping[str, SettingValue]
+    name: str  # the quantity, without what tells runs apart
+    counts: Mapping[str, int]  # the seed and the step, where they are told
+    settings: Mapping[str, SettingValue]  # the settings that are told, those of an arm among them
 
 
 def without_places(tag: str, places: Collection[str]) -> str:
@@ -167,9 +161,7 @@ def spread(table: Table, asked: Asked) -> Table:
 
 
 def _with_lists_named(table: Table, asked: Asked) -> Table:
-    """Return a table whose lists of numbers are called as what they are of: ``ours`` for
-    ``ours.values``.
-    """
+    """Return a table whose lists are called as what they are of: ``ours`` for ``ours.values``."""
     called: dict[str, str] = {}
     for _, row in table.rows if table.alone else ():
         for column, cell in row.items():

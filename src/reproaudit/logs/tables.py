@@ -285,10 +285,7 @@ def _state(row: TableRow, column: str) -> str:
 
 
 def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key]:
-    """Return what several rows have alike that are runs each, as a run and its second try.
-
-    Rows are runs if a table says when each was made, or has fewer than two rows a run.
-    """
+    """Return what rows have alike that are runs each, as a run and its second try."""
     counts = Counter(keys)
     states = bool(table.named("status"))
     stepped = table.column("step") is not None and source.asked.columns.step is None

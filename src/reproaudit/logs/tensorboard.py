@@ -18,8 +18,7 @@ from reproaudit.logs.opening import open_log
 _MAX_RECORD_BYTES = 2**28
 MAX_SCALAR_BYTES = 2**16
 """An event beyond this size holds a picture, a graph or a histogram, and is passed over."""
-_START = 1
-"""The status of a session that begins at its event's step."""
+_START = 1  # the status of a session that begins at its event's step
 _VARINT = 0
 _BYTES = 2
 _FIXED = {1: 8, 5: 4}
@@ -201,10 +200,7 @@ class _EventReader:
 
 
 def _scalar_tensor(tensor: _Message) -> float | None:
-    """Return the number of a TensorProto that holds one; None if it holds anything else.
-
-    Its fields: dtype 1, tensor_content 4, float_val 5, double_val 6.
-    """
+    """Return the number of a TensorProto: dtype 1, tensor_content 4, float_val 5, double_val 6."""
     layout, listed = _LAYOUTS.get(tensor.whole(1), ("", 0))
     data = tensor.last(4) or tensor.last(listed)
     return (

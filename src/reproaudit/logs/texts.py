@@ -17,20 +17,16 @@ from itertools import groupby
 from typing import Any
 
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.documents import of_objects
+from reproaudit.logs.documents import holds_number, of_objects
 from reproaudit.logs.logged import LogError, number_of, some
 from reproaudit.logs.names import CLOCK, is_seed_name
 from reproaudit.logs.opening import parse_json
 from reproaudit.logs.rows import Table, cells_table, csv_table
 
-TEXT_LOG = "text"
-"""The logger of what is read from lines for people."""
-MOST_IN_SENTENCE = 2_000
-"""Characters of a line in which names and numbers are looked for."""
-MOST_BEFORE = 50
-"""Lines in which the header of a table by blanks is looked for."""
-HEADING = "heading"
-"""The column of what stands above each of several tables."""
+TEXT_LOG = "text"  # the logger of what is read from lines for people
+MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are looked for
+MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
+HEADING = "heading"  # the column of what stands above each of several tables
 
 _Cells = list[list[str]]
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
@@ -42,14 +38,16 @@ _LEVELS = frozenset({"info", "debug", "warning", "warn", "error", "critical"})
 
 
 def text_table(text: str, place: str, asked: Asked) -> Table | None:
-    """Return what a text holds: a table, or lines of numbers by name; None if it holds neither.
-
-    Raises:
-        LogError: if a table in it is none.
-    """
+    """Return the table or the lines of numbers in a text, if any; a LogError if a table is none."""
     if is_table(text):
         return csv_table(text, place, "\t")
-    return _drawn_table(text, place, asked) or lines_table(text, place) or _aligned(text, place)
+    tables = [
+        (heading, cells_table(list(enumerate(cells, start=1)), place))
+        for heading, cells in (*_framed(text), *_latex(text), *_of_html(text))
+        if len(cells) > 1 and len(cells[0]) > 1
+    ]
+    drawn = _as_one(tables, place, asked)
+    return drawn or lines_table(text, place) or _aligned(text, place)
 
 
 def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
@@ -90,17 +88,6 @@ def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
 
 
 # --- tables that are drawn ------------------------------------------------------------------------
-
-
-def _drawn_table(text: str, place: str, asked: Asked) -> Table | None:
-    """Return the tables in a text that hold something wanted, as one; else the first, if any."""
-    drawn = [*_framed(text), *_latex(text), *_of_html(text)]
-    tables = [
-        (heading, cells_table(list(enumerate(cells, start=1)), place))
-        for heading, cells in drawn
-        if len(cells) > 1 and len(cells[0]) > 1
-    ]
-    return _as_one(tables, place, asked)
 
 
 def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
@@ -173,10 +160,7 @@ def _untagged(cell: str) -> str:
 
 
 def _aligned(text: str, place: str) -> Table | None:
-    """Return a table whose columns nothing but blanks part, with the names of its rows or without.
-
-    None if lines after its end look as its rows do, so that no row is lost.
-    """
+    """Return a table that blanks alone part; None if lines after its end look as its rows do."""
     lines = text.splitlines()
     kept = [(n, line) for n, line in enumerate(lines, start=1) if not _RULE.fullmatch(line)]
     for start, (number, line) in enumerate(kept[:MOST_BEFORE]):
@@ -236,19 +220,12 @@ _ARGUMENT = re.compile(r"""(\w+)=('[^']*'|"[^"]*"|[-+\w.]+)(?=,|$)""")
 
 @dataclass(frozen=True)
 class _Line:
-    """What a line of a text log holds.
+    """What a line of a text log holds."""
 
-    Attributes:
-        number: where it stands.
-        kind: the words above its numbers, such as ``valid``.
-        counted: its step, by the name of what counts.
-        numbers: its numbers by name.
-    """
-
-    number: int
-    kind: str
-    counted: Mapping[str, Any]
-    numbers: Mapping[str, Any]
+    number: int  # where it stands
+    kind: str  # the words above its numbers, such as ``valid``
+    counted: Mapping[str, Any]  # its step, by the name of what counts
+    numbers: Mapping[str, Any]  # its numbers by name
 
 
 def lines_table(text: str, place: str) -> Table | None:
@@ -268,7 +245,8 @@ def lines_table(text: str, place: str) -> Table | None:
         if has_points and "{" not in line:
             line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
         if matched := _NAMESPACE.search(line):
-            config |= _of_namespace(matched.group(1))
+            stated = _ARGUMENT.findall(matched.group(1))
+            config |= {name: value.strip("'\"") for name, value in stated if value != "None"}
             continue
         own = _line(number, line)
         counted = own.counted or counted
@@ -276,7 +254,7 @@ def lines_table(text: str, place: str) -> Table | None:
         seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
         if seeds and not own.counted and len(seeds) == len(own.numbers):
             config |= seeds
-        elif any(map(_holds_number, own.numbers.values())):
+        elif any(map(holds_number, own.numbers.values())):
             lines.append(replace(own, counted=own.counted or counted))
     if len(lines) < 2:
         return None
@@ -296,10 +274,7 @@ def lines_table(text: str, place: str) -> Table | None:
 
 
 def _unread(line: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names in a line whose numbers are not read, with what is written there.
-
-    Steps, dates and durations are none.
-    """
+    """Yield the names in a line whose numbers are not read, and these; steps and dates are none."""
     is_read = "{" not in line and len(line) <= MOST_IN_SENTENCE
     known = [name.rpartition(".")[2] for name in numbers] if is_read else []
     for matched in _SAID.finditer(line if known else ""):
@@ -314,11 +289,6 @@ def _by_kind(line: _Line, several: Collection[str]) -> dict[str, Any]:
         f"{line.kind}.{name}" if name in several and line.kind else name: value
         for name, value in line.numbers.items()
     }
-
-
-def _holds_number(value: Any) -> bool:
-    cells = value if isinstance(value, list) else [value]
-    return any(number_of(cell) is not None for cell in cells)
 
 
 def _line(number: int, line: str) -> _Line:
@@ -359,10 +329,7 @@ def _once(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _pairs(text: str) -> list[tuple[str, str, bool]]:
-    """Return the names and numbers in a text, and whether a mark joins them.
-
-    A name that stands twice begins with the first word of its part.
-    """
+    """Return the names and numbers in a text, and whether a mark joins them."""
     found: list[tuple[str, str, str, bool]] = []
     group = ""
     parts = _PARTS.split(text) if len(text) <= MOST_IN_SENTENCE else []
@@ -411,9 +378,3 @@ def _in_turn(part: str) -> list[tuple[str, str, bool]]:
         else:
             return []
     return [] if words else found
-
-
-def _of_namespace(written: str) -> dict[str, str]:
-    """Return the plain values of a printed Namespace of argparse."""
-    found = _ARGUMENT.findall(written)
-    return {name: value.strip("'\"") for name, value in found if value != "None"}
