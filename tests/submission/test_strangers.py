@@ -247,6 +247,39 @@ def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) ->
     assert "(done); expected it once" in told
 
 
+def numbered_arms(folder: Path) -> Path:
+    """Write each arm's list over seeds to a folder that is called as a run is."""
+    for name, arm in (("run_1", "ours"), ("run_0", "baseline")):
+        tree = {"task": {"means": {"score_mean": 0.5}, "all": {"score": [v for _, v in of(arm)]}}}
+        dumped(folder / "20240812_ours" / name / "final_info.json", tree)
+    return folder / "20240812_ours"
+
+
+OF_NUMBERED = "mapping: {score: task.all.score}\n"
+
+
+def test_a_folder_that_is_called_as_an_arm_has_no_seed(tmp_path: Path) -> None:
+    stated = f"{OF_NUMBERED}number: [seeds]\narms: {{ours: run_1, baseline: run_0}}"
+    assert counts(judged(tmp_path, [numbered_arms(tmp_path)], stated)) == (4, 5)
+
+
+@pytest.mark.parametrize("more", ["", "number: [seeds]"])
+def test_the_last_of_a_list_over_seeds_is_not_advised(tmp_path: Path, more: str) -> None:
+    told = refusal(tmp_path, [numbered_arms(tmp_path)], OF_NUMBERED + more)
+    assert "number: [steps]" not in told
+    assert "steps]" not in offered(told)
+    assert "last(v)" not in told
+
+
+def test_a_rule_that_names_an_arm_goes_before_a_folder_of_all_runs(tmp_path: Path) -> None:
+    rules = '{match: "*run_0*", arm: baseline}, {match: "*run_1*", arm: ours}'
+    for arm, seed, value in RUNS:
+        run = "run_1" if arm == "ours" else "run_0"
+        dumped(tmp_path / "ours_2024" / run / f"seed{seed}.json", {"score": value})
+    made = judged(tmp_path, [tmp_path / "ours_2024"], f"runs: [{rules}]")
+    assert counts(made) == (4, 5)
+
+
 # --- what is advised ------------------------------------------------------------------------------
 
 

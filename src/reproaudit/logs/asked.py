@@ -73,10 +73,15 @@ class Asked:
     values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
     names: str | None = None  # where in the names of files it stands what tells runs apart
     ignores: Callable[[str], bool] = lambda _: False  # whether a rule leaves out what is called so
+    places: Callable[[str], bool] = lambda _: False  # whether a rule says what role it has
 
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""
         return _is_among(tag, self.wanted)
+
+    def without_arms(self, parts: Iterable[str]) -> list[str]:
+        """Return the names of folders and files that are no arm's: `run_1` may be one."""
+        return [part for part in parts if part.partition(".")[0] not in self.arms]
 
     def wants_any(self, tags: Iterable[str]) -> bool:
         """Return True if a measurement is made of one of these tags."""

@@ -215,6 +215,11 @@ class MappingFile(StrictModel):
         known = other.model_dump(exclude_unset=True)
         return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
 
+    def places(self, run: str) -> bool:
+        """Return True if the rule for a run of this name says its arm, or its settings."""
+        rule = self.rule(run)
+        return rule is not None and not (rule.arm is None and rule.settings is None)
+
     def ignores(self, run: str) -> bool:
         """Return True if the rule for a run of this name leaves it out."""
         rule = self.rule(run)

@@ -226,7 +226,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
-    named = names_seed(source.parts)
+    named = names_seed(source.asked.without_arms(source.parts))
     lacks = not named and not any(map(table.column, ("seed", "run", "step")))
     axes = table.named("axis")
     in_time = any(
@@ -412,7 +412,7 @@ def _key(place: str, row: TableRow, table: Table) -> _Key:
 
 _IN_TIME = (
     "as a training logs them; expected the column of steps. Name it in the mapping, "
-    "`columns: {step: …}`, or count them: `number: [steps]`"
+    "`columns: {step: …}`"
 )
 
 
