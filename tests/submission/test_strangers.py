@@ -295,6 +295,27 @@ def cut(folder: Path) -> Iterator[Path]:
             yield run / "metrics.jsonl"
 
 
+@pytest.mark.parametrize("setting", ["system", "scorer.name", "data.split"])
+def test_what_tells_arms_or_numbers_apart_is_never_let_differ(tmp_path: Path, setting: str) -> None:
+    for arm, seed, value in RUNS:
+        run = tmp_path / "logs" / f"{arm}-s{seed}"
+        dumped(run / "score.json", {"score": value})
+        dumped(run / "config.json", {"seed": seed, setting: "other" if seed > 3 else "one"})
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert f"found {setting} = 'other'" in told
+    assert "vary" not in told
+
+
+@pytest.mark.parametrize("label", ["experimentKey", "sha", "experiment"])
+def test_a_name_of_each_run_is_no_setting(tmp_path: Path, label: str) -> None:
+    for arm, seed, value in RUNS:
+        run = tmp_path / "logs" / f"{arm}-s{seed}"
+        names = {"experimentKey": f"q{seed}x{arm}", "sha": f"{seed}0ab12f", "experiment": run.name}
+        dumped(run / "score.json", {"score": value})
+        dumped(run / "config.json", {"seed": seed, label: names[label]})
+    assert counts(judged(tmp_path, [tmp_path / "logs"])) == (4, 5)
+
+
 def test_an_advised_pattern_fits_one_run_and_its_copies(tmp_path: Path) -> None:
     (file,) = cut(tmp_path)
     lines = offered(refusal(tmp_path, [tmp_path / "logs"]))

@@ -89,6 +89,8 @@ _OWN = re.compile(
 )
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
 object in memory."""
+_IDS = re.compile(r"(?:^|[._])(?:id|sha|hash|uuid|guid)$|(?:Id|Key|Hash|Sha|Uuid)$")
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{7,}")
 _LAST_STEP = re.compile(
     r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
     r"|max_iters|(num_)?iterations"
@@ -241,6 +243,24 @@ def is_summed(name: str) -> bool:
 def names_arm(name: str) -> bool:
     """Return True if a setting, be it below others, is called as one that names an arm."""
     return ARM_LIKE.fullmatch(last_part(name)) is not None
+
+
+def tells_apart(name: str) -> bool:
+    """Return True if a setting is called as what names an arm, a number or its split."""
+    return names_arm(name) or last_part(name) in {*TAG_NAMES, *CONTEXT_NAMES}
+
+
+def is_label(name: str, value: object, parts: Collection[str]) -> bool:
+    """Return True if a setting's value is a hash, an id, or the name of a folder or file.
+
+    Args:
+        parts: the names of the run's folders and of its file.
+    """
+    text = str(value)
+    is_id = _IDS.search(name) is not None and " " not in text
+    is_hash = _HASH.fullmatch(text) is not None
+    own = any(text == part.partition(".")[0] or text == part for part in parts)
+    return isinstance(value, str) and (own or is_hash or is_id)
 
 
 def is_length(name: str, counter: str | None) -> bool:
