@@ -238,6 +238,31 @@ def test_terminated_alone_is_how_one_logger_says_finished(tmp_path: Path) -> Non
     assert "TERMINATED was taken for finished" in notes(made)
 
 
+def test_a_word_that_all_rows_have_says_nothing_and_a_truth_value_says_who_failed(
+    tmp_path: Path,
+) -> None:
+    runs = [("ours", 1, 0.1, True), *((*run, False) for run in RUNS)]
+    rows = [f"{arm},{seed},inactive,{failed},{v}" for arm, seed, v, failed in runs]
+    file = text(tmp_path / "runs.csv", "\n".join(["algo,seed,sys/state,sys/failed,score", *rows]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "10 of 11 runs given were judged" in notes(made)
+    assert "'sys/state' says inactive of all" in notes(made)
+
+
+def test_a_log_that_failed_before_it_had_a_number_is_counted(tmp_path: Path) -> None:
+    file = seeded_below(tmp_path)
+    tree = {
+        "status": "error",
+        "eval": {"model": "lab/ours", "generate_config": {"seed": 1}},
+        "n": 1,
+    }
+    dumped(file / "another.json", tree)
+    told = notes(judged(tmp_path, [file], FORMS[seeded_below]))
+    assert "10 of 11 runs given were judged" in told
+    assert "Not finished, and left out" in told
+
+
 def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) -> None:
     rows = [f"{arm},{seed},r{arm[0]}{seed},done,{v}" for arm, seed, v in RUNS]
     rows.append("ours,1,second,completed,0.1")

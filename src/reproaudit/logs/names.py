@@ -48,6 +48,12 @@ _STARTED_WITH = re.compile(
 )
 """Names of numbers that a run is started with, which its logger may write beside its results."""
 _STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
+_FAILURE = re.compile(r"(is_|has_|was_)?(failed|crashed)")
+_GOES_WRONG = re.compile(
+    r"(?i)fail|err|crash|kill|abort|preempt|evict|timeout|timed|oom|memory|cancel|interrupt|stop"
+    r"|terminat|dead|died|lost|run|pend|queue|wait|start|progress|train|creat|sched|submit|unknown"
+    r"|partial|incomplete|unfinished|^active|pause|except|invalid|broken|suspend|resum|not|^(r|pd|f|to|ca|nf|pr)$"
+)
 ENDED = frozenset(
     {"", "-", "finished", "complete", "completed", "success", "succeeded", "done", "ok", "diverged"}
 )
@@ -127,12 +133,19 @@ def is_status_name(name: str) -> bool:
 
 
 def says_ended(status: str, others: Collection[str]) -> bool:
-    """Return True if a status says that a run came to its end; `others` stand beside it.
+    """Return True if a status says that a run came to its end; `others` stand in its column.
 
-    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped.
+    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped. A
+    word that all have and that is none of a run's going wrong or on says nothing.
     """
     words = {other.lower() for other in others if other}
-    return status.lower() in ENDED or (status == "TERMINATED" and not words & ENDED)
+    of_all = len(words) == 1 and len(others) > 1 and not _GOES_WRONG.search(status)
+    return status.lower() in ENDED or of_all or (status == "TERMINATED" and not words & ENDED)
+
+
+def says_failure(name: str) -> bool:
+    """Return True if a truth value that is called so says that a run failed: ``sys/failed``."""
+    return _FAILURE.fullmatch(last_part(name)) is not None and not is_setting_name(name)
 
 
 def last_part(name: str) -> str:

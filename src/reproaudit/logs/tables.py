@@ -34,16 +34,19 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.names import (
+    ENDED,
     ITEM_NAMES,
     MADE_NAMES,
     as_template,
     is_own,
     is_seed_name,
     is_status_name,
+    last_part,
     names_arm,
     names_seed,
     normal,
     says_ended,
+    says_failure,
 )
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import (
@@ -240,7 +243,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
     statuses = table.named("status")
-    words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
+    words = {column: [_state(row, column) for _, row in table.rows] for column in statuses}
     done = table.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -273,6 +276,8 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
                 builders[key].unfinished = (f"its column '{column}' says {state}",)
             elif state.lower() == "terminated":
                 builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
+            elif state.lower() not in ENDED:
+                builders[key].remarks[f"'{column}' says {state} of all, which tells nothing"] = None
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
@@ -281,7 +286,11 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
 
 
 def _state(row: TableRow, column: str) -> str:
-    return str(row.get(column) or "").strip()
+    """Return what a cell says of a run's end; of a truth value, that it failed."""
+    state = str(row.get(column) or "").strip()
+    if says_failure(column):
+        return last_part(column) if state.lower() == "true" else ""
+    return state
 
 
 def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key]:
