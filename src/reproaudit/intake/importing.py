@@ -339,12 +339,12 @@ def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
     yield f"{run.name}: {run.source}{seed}"
     if run.columns:
         yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
-    config = [f"{name} = {value!r}" for name, value in run.config.items()]
-    yield from (f"  {line}" for line in [f"settings: {', '.join(config)}"] if config)
-    wanted = [tag for tag in run.curves if asked.wants(tag)]
-    others = [tag for tag in run.curves if not asked.wants(tag)]
-    named = (("wanted", wanted), ("not used", others))
-    yield from (f"  {noun}: {', '.join(tags)}" for noun, tags in named if tags)
+    if run.config:
+        config = (f"{name} = {value!r}" for name, value in run.config.items())
+        yield f"  settings: {', '.join(config)}"
+    for noun, is_wanted in (("wanted", True), ("not used", False)):
+        if tags := [tag for tag in run.curves if asked.wants(tag) is is_wanted]:
+            yield f"  {noun}: {', '.join(tags)}"
     yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
 
 

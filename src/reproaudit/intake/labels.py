@@ -20,13 +20,7 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import (
-    SEED_IN_NAME,
-    STEP_IN_NAME,
-    last_part,
-    likely_seed,
-    names_arm,
-)
+from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
 from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
 
 NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
@@ -160,11 +154,7 @@ def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | No
     label = None if asked.names is None else _matched(asked.names, run.name, asked)
     if label is None:
         steps = [*STEP_IN_NAME.finditer(run.name)]
-        single = all(
-            curve.steps is None and curve.values.size <= 1
-            for at in run.curves.values()
-            for curve in at.values()
-        )
+        single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
         guessed = len(steps) == 1 and single and asked.series and asked.names is None
         return run, int(steps[0].group(1)) if guessed else None
     config = {**run.config, **label.settings}

@@ -275,7 +275,6 @@ def _numbers_in(
 def _parts(
     value: Any, is_series: bool, place: str
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.float64]]:
-    """Return the steps of a series, else None, and the numbers."""
     if not is_series:
         return None, _numbers(value, place)
     if isinstance(value, Series):

@@ -123,7 +123,6 @@ def _of_readings(audit: Audit, batches: Sequence[Batch]) -> Iterator[str]:
 
 
 def _open_table(audit: Audit, batch: Batch, name: str) -> str:
-    """Return a table with every number left open, and every step."""
     declared = audit.measurements_of(batch.experiment)[name]
     axes = {axis.name: axis.coordinates(batch.settings(audit)) for axis in declared.axes}
     is_series = declared.kind is MeasurementKind.SERIES

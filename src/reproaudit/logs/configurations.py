@@ -201,8 +201,7 @@ def seed_of(
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
         named = None if run.seed_column and every else names and names()
-        curves = [curve for at in run.curves.values() for curve in at.values()]
-        bare = [curve.values for curve in curves if curve.steps is None]
+        bare = [curve.values for curve in run.all_curves if curve.steps is None]
         single = all(len(values) < 2 or is_course(values) for values in bare)
         by_rule = [rule] if single and not (run.seed_column and every) else []
         ways = [*([named] if named else by_rule), *every]

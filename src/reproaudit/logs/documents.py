@@ -265,7 +265,6 @@ def _listed(
 
 
 def _has_wanted(rows: Sequence[_Row], asked: Asked) -> bool:
-    """Tell whether something wanted is in rows."""
     own = {(row.above, name) for row in rows for name, _ in flat("", row.cells, "")}
     names = {name for _, name in own} | {".".join((*above, name)) for above, name in own}
     wanted = any(asked.wants(name) or label_by_name(name, asked) for name in names)

@@ -102,9 +102,6 @@ def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-Reader = Callable[..., Iterable[LoggedRun]]
-
-
 class _Finder:
     def __init__(self, path: Path, asked: LogSource, scratch: Path) -> None:
         self._asked = asked
@@ -242,7 +239,9 @@ class _Finder:
         self._read_so_far += files
         refuse_beyond(MOST_FILES, self._read_so_far, "logs", self._asked.name)
 
-    def _read(self, source: LogSource, reader: Reader, *more: Any) -> Iterator[LoggedRun]:
+    def _read(
+        self, source: LogSource, reader: Callable[..., Iterable[LoggedRun]], *more: Any
+    ) -> Iterator[LoggedRun]:
         self._count()
         try:
             yield from list(reader(source, *more))

@@ -57,8 +57,7 @@ def logs_of(runs: Sequence[LoggedRun]) -> dict[Path, LoggedRun]:
 
 def is_summary(run: LoggedRun) -> bool:
     """Return True if a file has nothing but single numbers, and no seed: those of a run's end."""
-    curves = [curve for at in run.curves.values() for curve in at.values()]
-    single = all(curve.steps is None and len(curve.values) == 1 for curve in curves)
+    single = all(curve.steps is None and len(curve.values) == 1 for curve in run.all_curves)
     return single and _is_piece(run)
 
 
@@ -142,8 +141,7 @@ def _is_of_page(run: LoggedRun) -> bool:
 
 def _is_piece(run: LoggedRun) -> bool:
     """Return True if a file may hold a part of a run: one metric, or numbers of its end."""
-    curves = [curve for at in run.curves.values() for curve in at.values()]
-    few = len(run.curves) == 1 or all(curve.steps is None for curve in curves)
+    few = len(run.curves) == 1 or all(curve.steps is None for curve in run.all_curves)
     numbered = any(part.isdecimal() for part in run.parts[-1])
     return few and not (run.source != "table" or run.seed is not None or run.config or numbered)
 

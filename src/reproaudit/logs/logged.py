@@ -24,7 +24,6 @@ MOST_LOGGED_RUNS = 10_000  # runs in one table, by their seeds or otherwise
 MOST_ROWS = 1_000_000  # rows of a table
 MOST_CAUSES = 12  # causes of faults that one answer lists
 MOST_LISTED = 8  # names that a sentence lists; it counts the others
-
 FEWEST_LOGGED = 8  # numbers from which neighbours tell a course from numbers in any order
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
@@ -209,6 +208,11 @@ class LoggedRun:
     patience: int | None = None
     stopped: str | None = None  # how it is known that the run ended before its last step
     early: str | None = None  # how it is known that this was on purpose
+
+    @property
+    def all_curves(self) -> list[Curve]:
+        """Its curves under all tags, at all coordinates."""
+        return [curve for at in self.curves.values() for curve in at.values()]
 
     @property
     def tags(self) -> list[str]:

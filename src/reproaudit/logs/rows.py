@@ -35,9 +35,7 @@ _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 INDEX = "index"  # the column of the names of rows, where its header is empty
-
 MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
-
 MOST_LEVELS = 4  # rows above the numbers of a table of pandas
 WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
 RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
@@ -195,7 +193,7 @@ def cells_table(
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
-    """Return a table of pandas with one header for its levels, and the row of index names below."""
+    """Return rows of pandas with one header in place of its levels and the row of index names."""
     top = [[cell.strip() for cell in cells] for _, cells in rows[: MOST_LEVELS + 1]]
     for depth, cells in enumerate(top[1:], start=1):
         index = [cell for cell in cells if cell]
@@ -401,7 +399,6 @@ def _is_word(cell: Any) -> bool:
 
 
 def _title(line: int, row: TableRow) -> str:
-    """Return a row's line, and the first text in it."""
     texts = [str(cell).strip() for cell in row.values() if is_said(cell)]
     text = next((text for text in texts if number_of(text) is None), None)
     return f"line {line}" if text is None else f"line {line} ({text})"

@@ -21,8 +21,6 @@ from reproaudit.logs.rows import Table
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
 _JOINTS = r"[./_ :|-]"
-
-
 _SEED = re.compile(rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_=-]?(\d{{1,10}})(?=$|{_JOINTS})")
 
 

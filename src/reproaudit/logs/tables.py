@@ -96,7 +96,6 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
 
 
 def _written(source: LogSource, text: str, place: str, usual: str | None) -> Table | None:
-    """Return the table in a text; None if it holds none."""
     if usual:
         return _with_steps(csv_table(text, place, usual))
     if source.ending == NOTEBOOK:
@@ -110,7 +109,6 @@ def _written(source: LogSource, text: str, place: str, usual: str | None) -> Tab
 
 
 def _read(source: LogSource, table: Table) -> list[LoggedRun]:
-    """Return the runs of a table."""
     if not source.asked.plain:
         table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
         table = _of_search(table, source.asked.columns)

@@ -98,8 +98,6 @@ _CUT_OFF = (
     "file is truncated: copy it again, or leave it out."
 )
 _DAMAGED = "found a damaged record; expected its checksum to fit. Copy the file again."
-
-
 _LAYOUTS = {1: ("<f", 5), 2: ("<d", 6)}
 """By a tensor's dtype: the layout of the bytes, and the field that lists numbers one by one."""
 
@@ -115,23 +113,23 @@ def read_event_files(source: LogSource, files: Iterable[Path]) -> Iterator[Logge
     PyTorch's ``add_hparams`` writes hyperparameters, with single numbers, to a folder of their own.
     """
     in_order = tuple(sorted(files))  # their names hold the second in which each was begun
-    reader = _EventReader(source.builder())
+    builder = source.builder()
+    has_hyperparameters = False
     for file in in_order:
         place = f"{source.name}/{file.name}"
-        reader.builder.file = file.name
+        builder.file = file.name
         for at, record in _tf_records(file, place):
             try:
-                reader.take(_Message(record))
+                has_hyperparameters |= _take(_Message(record), builder)
             except (ValueError, struct.error) as error:
                 text = f"found a record that cannot be read ({error})."
                 raise LogError(f"{place} at byte {at}", text) from None
-    curves = reader.builder.curves()
+    curves = builder.curves()
     single = all(len(curve.values) <= 1 for at in curves.values() for curve in at.values())
-    if reader.has_hyperparameters and single:
+    if has_hyperparameters and single:
         source.skipped[source.name] = "hyperparameters of add_hparams; log them in a config.json"
     else:
-        remarks = tuple(reader.builder.remarks)
-        yield source.run("TensorBoard", curves, files=in_order, remarks=remarks)
+        yield source.run("TensorBoard", curves, files=in_order, remarks=tuple(builder.remarks))
 
 
 def _tf_records(file: Path, place: str) -> Iterator[tuple[int, bytes]]:
@@ -175,28 +173,26 @@ def crc32c(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-class _EventReader:
-    def __init__(self, builder: CurveBuilder) -> None:
-        self.builder = builder
-        self.has_hyperparameters = False
+def _take(event: _Message, builder: CurveBuilder) -> bool:
+    """Take one Event: time 1, step 2, summary 5 with values 1, session 7 with its status 1.
 
-    def take(self, event: _Message) -> None:
-        """Take one Event: time 1, step 2, summary 5 with values 1, session 7 with its status 1.
-
-        A session that starts anew replaces what was logged from its step on, as in TensorBoard. A
-        value has tag 1, simple_value 2, tensor 8, metadata 9 with plugin_data 1, plugin_name 1.
-        """
-        step = event.whole(2)
-        if event.message(7).whole(1) == _START:
-            self.builder.purge(step)
-        for value in (_Message(v) for s in event.parts(5) for v in _Message(s).parts(1)):
-            plugin = value.message(9).message(1).text(1)
-            self.has_hyperparameters |= plugin == "hparams"
-            number = value.real(2, "<f") if value.parts(2) else None
-            if number is None and plugin in ("scalars", ""):
-                number = _scalar_tensor(value.message(8))
-            if number is not None:
-                self.builder.add(value.text(1), step, number, when=event.real(1, "<d"))
+    A session that starts anew replaces what was logged from its step on, as in TensorBoard. A
+    value has tag 1, simple_value 2, tensor 8, metadata 9 with plugin_data 1, plugin_name 1.
+    Return whether one is a hyperparameter.
+    """
+    step = event.whole(2)
+    if event.message(7).whole(1) == _START:
+        builder.purge(step)
+    plugins = set()
+    for value in (_Message(v) for s in event.parts(5) for v in _Message(s).parts(1)):
+        plugin = value.message(9).message(1).text(1)
+        plugins.add(plugin)
+        number = value.real(2, "<f") if value.parts(2) else None
+        if number is None and plugin in ("scalars", ""):
+            number = _scalar_tensor(value.message(8))
+        if number is not None:
+            builder.add(value.text(1), step, number, when=event.real(1, "<d"))
+    return "hparams" in plugins
 
 
 def _scalar_tensor(tensor: _Message) -> float | None:

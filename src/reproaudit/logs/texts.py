@@ -83,7 +83,6 @@ def is_table(text: str) -> bool:
 
 
 def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
-    """Tell whether there are rows, and a number in each."""
     return bool(rows) and all(any(number_of(cell) is not None for cell in row) for row in rows)
 
 
