@@ -15,6 +15,7 @@ from reproaudit.audit.loading import load_audit
 from reproaudit.service.judge import judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
+PATH = 'v: "results.wikitext.{arm}.seed_{seed}.score"'
 LAST = "mapping: {score: {expression: last(v), let: {v: score}}}"
 
 
@@ -166,6 +167,22 @@ def fractions(folder: Path) -> Path:
     return folder / "logs"
 
 
+def seeds_and_mean(folder: Path) -> Path:
+    """A column for each seed, and one that sums them up."""
+    rows = [f"| {a} | {' | '.join(map(str, own))} | 0.5 ± 0.1 |" for a, own in ARMS.items()]
+    head = f"| Method | {' | '.join(f'Seed {n}' for n in range(5))} | Mean ± Std |"
+    return text(folder / "README.md", "\n".join(["# Runs", head, "|---" * 7 + "|", *rows]))
+
+
+def paths(folder: Path) -> Path:
+    """A course below the names of each arm and seed."""
+    tree = {
+        arm: {f"seed_{n}": {"score": [v for _, v in course(value)]} for n, value in of(arm)}
+        for arm in ARMS
+    }
+    return dumped(folder / "results.json", {"results": {"wikitext": tree}})
+
+
 FORMS: dict[Callable[[Path], Path], str] = {
     named_above: "",
     model_above: "",
@@ -179,6 +196,8 @@ FORMS: dict[Callable[[Path], Path], str] = {
     keyed: LAST,
     coloured: LAST,
     fractions: LAST.replace("v: score", "v: Score"),
+    seeds_and_mean: 'mapping: {score: "Seed {seed}"}',
+    paths: f"{LAST.replace('v: score', PATH)}\nnumber: [steps]",
 }
 
 
@@ -187,7 +206,9 @@ def test_a_file_is_read_by_what_is_in_it(tmp_path: Path, form: Callable[[Path], 
     assert counts(judged(tmp_path, [form(tmp_path)], FORMS[form] or "{}")) == (4, 5)
 
 
-@pytest.mark.parametrize("form", [f for f, stated in FORMS.items() if "last" in stated])
+@pytest.mark.parametrize(
+    "form", [f for f, stated in FORMS.items() if "last" in stated and f is not paths]
+)
 def test_what_is_offered_for_a_series_can_be_pasted(
     tmp_path: Path, form: Callable[[Path], Path]
 ) -> None:
@@ -318,6 +339,13 @@ def cut(folder: Path) -> Iterator[Path]:
             text(run / name, "\n".join(lines))
         if len(points) < 10:
             yield run / "metrics.jsonl"
+
+
+@pytest.mark.parametrize("match", ["*ours*seed_3*", "seed 3", "*seed 3*"])
+def test_a_rule_may_name_a_run_as_its_file_does(tmp_path: Path, match: str) -> None:
+    stated = f'{FORMS[paths]}\nruns: [{{match: "{match}", status: crashed}}]'
+    made = judged(tmp_path, [paths(tmp_path)], stated)
+    assert counts(made)[1] == 4
 
 
 @pytest.mark.parametrize("setting", ["system", "scorer.name", "data.split"])

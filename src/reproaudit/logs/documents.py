@@ -168,6 +168,7 @@ class _Row(NamedTuple):
     above: tuple[str, ...]  # the names above it
     cells: dict[str, Any]  # what is in it
     inherited: Mapping[str, Any]  # what the objects above say of all their rows, by dotted names
+    key: str = ""  # what it is called by, if by its seed
 
 
 def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:
@@ -299,7 +300,7 @@ def _seeded(
         seed = _seed_in_key(above, name) if isinstance(named, dict) else None
         if seed is not None:
             inner = True
-            yield _Row(above, {**named, "seed": seed}, said or inherited)
+            yield _Row(above, {**named, "seed": seed}, said or inherited, name)
             continue
         for row in _seeded((*above, name), below, said or inherited, asked):
             inner = True
@@ -330,6 +331,12 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         cells = dict(settings)
         for name, value in flat("", row.cells, place):
             whole = ".".join((*outer, name))
+            written = ".".join(filter(None, (*row.above, row.key, name)))
+            each = (label_by_pattern(pattern, written, asked) for pattern in asked.patterns)
+            label = next(filter(None, each), None)
+            if label is not None and asked.wants(label.name):
+                cells[label.name] = value
+                continue
             is_plain = alike and not asked.wants(whole)
             is_said = is_setting_name(name) or normal(name) in SEED_NAMES
             cells[name if is_plain or is_said else whole] = value
