@@ -183,6 +183,28 @@ def paths(folder: Path) -> Path:
     return dumped(folder / "results.json", {"results": {"wikitext": tree}})
 
 
+def printed(folder: Path) -> Path:
+    """Write dicts as Python prints them between bars of progress, and a summary below."""
+    for arm, seed, value in RUNS:
+        lines = [
+            f" {n}%|##  | {n}/9 [00:0{n}<00:09]\n{{'score': {v}, 'loss': nan, 'epoch': {n}.0}}"
+            for n, v in course(value)
+        ]
+        end = [
+            f"{{'train_runtime': 6.4, 'epoch': 9.0}}\n** eval **\n  epoch = 9.0\n  score = {course(value)[-1][1]}"
+        ]
+        text(folder / "logs" / f"{arm}_seed{seed}.out", "\n".join([*lines, *end]))
+    return folder / "logs"
+
+
+def cells(folder: Path) -> Path:
+    """Write a dict as Python prints it to each cell."""
+    rows = [
+        f"\"{{'s/score': {v}, 'w': {{}}}}\",\"{{'agent': '{a}', 'seed': {n}}}\"" for a, n, v in RUNS
+    ]
+    return text(folder / "project.csv", "\n".join(["summary,config", *rows]))
+
+
 FORMS: dict[Callable[[Path], Path], str] = {
     named_above: "",
     model_above: "",
@@ -197,6 +219,8 @@ FORMS: dict[Callable[[Path], Path], str] = {
     coloured: LAST,
     fractions: LAST.replace("v: score", "v: Score"),
     seeds_and_mean: 'mapping: {score: "Seed {seed}"}',
+    printed: LAST,
+    cells: "mapping: {score: summary.s/score}",
     paths: f"{LAST.replace('v: score', PATH)}\nnumber: [steps]",
 }
 

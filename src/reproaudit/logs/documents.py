@@ -8,6 +8,7 @@ steps and values for each metric, Keras' history a list of numbers for each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -40,7 +41,7 @@ from reproaudit.logs.names import (
     names_arm,
     normal,
 )
-from reproaudit.logs.opening import parse_json, read_log_text
+from reproaudit.logs.opening import parse_json, parse_object, read_log_text
 from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_name, label_by_pattern
 
@@ -53,7 +54,33 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     is_object = first.startswith("{") and first.endswith("}")
     if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
-    return tree_table(source, parse_json(text, place), place)
+    return tree_table(source, parse_object(text, place), place)
+
+
+def with_objects(table: Table, place: str) -> Table:
+    """Return a table in which columns of objects have become one for each of their names.
+
+    W&B's export has `config` and `summary`, each a dict as Python prints it.
+    """
+    read: dict[str, list[Mapping[str, Any]]] = {}
+    for column in table.columns:
+        texts = [str(row[column] or "").strip() for _, row in table.rows]
+        if not any(texts) or not all(text[:1] + text[-1:] in ("{}", "") for text in texts):
+            continue
+        with suppress(LogError):
+            trees = [parse_object(text, place) if text else {} for text in texts]
+            read[column] = [dict(flat(column, tree, place)) if tree else {} for tree in trees]
+    if not read:
+        return table
+    rows = []
+    for index, (line, row) in enumerate(table.rows):
+        cells = {column: cell for column, cell in row.items() if column not in read}
+        for trees in read.values():
+            cells |= trees[index]
+        rows.append((line, cells))
+    columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
+    refuse_beyond(MOST_LOGGED_NAMES, len(columns), "names", place)
+    return replace(table, columns=columns, rows=rows)
 
 
 def named_by_text(tree: Any) -> Any:
@@ -487,7 +514,7 @@ def _json_lines(text: str, place: str) -> Table:
     lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    objects = [(n, parse_json(line, f"{place}:{n}")) for n, line in lines]
+    objects = [(n, parse_object(line, f"{place}:{n}")) for n, line in lines]
     head, *others = (tree for _, tree in objects)
     names = {name for tree in others if isinstance(tree, dict) for name in tree}
     if not names or not isinstance(head, dict) or not names.isdisjoint(head):

@@ -18,7 +18,7 @@ from typing import Any
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import PAGE_FILE, chart_parts, form_of, stem_of
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled
+from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled, with_objects
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -97,7 +97,7 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
 
 def _written(source: LogSource, text: str, place: str, usual: str | None) -> Table | None:
     if usual:
-        return _with_steps(csv_table(text, place, usual))
+        return _with_steps(with_objects(csv_table(text, place, usual), place))
     if source.ending == NOTEBOOK:
         return notebook_table(parse_json(text, place), place, source.asked)
     if source.ending in TREES:
