@@ -205,6 +205,24 @@ def cells(folder: Path) -> Path:
     return text(folder / "project.csv", "\n".join(["summary,config", *rows]))
 
 
+def called_by_objects(folder: Path) -> Path:
+    """Write a list of numbers whose names are objects, with what was run beside it."""
+    for arm, seed, value in RUNS:
+        run = folder / "runs" / f"seed{seed}" / f"task,model={arm}"
+        names: list[dict[str, Any]] = [{"name": "score", "split": s} for s in ("test", "valid")]
+        names += [
+            {"name": "score", "split": "test", "perturbation": {"name": "typos", "fair": False}}
+        ]
+        numbers = zip(names, (value, 0.1, 0.2), strict=True)
+        dumped(
+            run / "stats.json", [{"name": n, "count": 1, "mean": v, "sum": v} for n, v in numbers]
+        )
+        dumped(
+            run / "run_spec.json", {"name": run.name, "spec": {"random": "0", "temperature": 0.0}}
+        )
+    return folder / "runs"
+
+
 FORMS: dict[Callable[[Path], Path], str] = {
     named_above: "",
     model_above: "",
@@ -220,6 +238,7 @@ FORMS: dict[Callable[[Path], Path], str] = {
     fractions: LAST.replace("v: score", "v: Score"),
     seeds_and_mean: 'mapping: {score: "Seed {seed}"}',
     printed: LAST,
+    called_by_objects: "mapping: {score: score.test}",
     cells: "mapping: {score: summary.s/score}",
     paths: f"{LAST.replace('v: score', PATH)}\nnumber: [steps]",
 }

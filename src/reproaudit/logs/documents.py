@@ -96,7 +96,8 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     """Return the table in nested values; None if they are of no known form."""
     tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
-        return _rows(tree, place)
+        named = _named_by_objects(tree)
+        return replace(_rows([named], place), alone=True) if named else _rows(tree, place)
     tree = _plain(tree, source.asked)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
@@ -123,6 +124,23 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
     numbers = any(map(holds_number, table.rows[0][1].values()))
     return table if numbers else None
+
+
+def _named_by_objects(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the numbers of a list whose items are each called by an object, as HELM's are.
+
+    The texts in it are joined: ``exact_match.test``. Nothing, if two items are called alike.
+    """
+    named: dict[str, Any] = {}
+    for item in items:
+        called = item.get("name", item.get("metric"))
+        value = item.get("value", item.get("mean"))
+        parts = [part for _, part in flat("", called, "") if isinstance(part, str)]
+        name = ".".join(parts)
+        if not isinstance(called, dict) or number_of(value) is None or name in named or not name:
+            return {}
+        named[name] = value
+    return named
 
 
 def _without_deviations(table: Table, asked: Asked) -> Table:
