@@ -191,7 +191,8 @@ def printed(folder: Path) -> Path:
             for n, v in course(value)
         ]
         end = [
-            f"{{'train_runtime': 6.4, 'epoch': 9.0}}\n** eval **\n  epoch = 9.0\n  score = {course(value)[-1][1]}"
+            "{'train_runtime': 6.4, 'epoch': 9.0}\n** eval **\n  epoch = 9.0",
+            f"  score = {course(value)[-1][1]}",
         ]
         text(folder / "logs" / f"{arm}_seed{seed}.out", "\n".join([*lines, *end]))
     return folder / "logs"
@@ -352,6 +353,15 @@ def test_a_folder_that_is_called_as_an_arm_has_no_seed(tmp_path: Path) -> None:
     assert counts(judged(tmp_path, [numbered_arms(tmp_path)], stated)) == (4, 5)
 
 
+def test_a_numbered_folder_beside_those_of_arms_is_another_arm(tmp_path: Path) -> None:
+    folder = numbered_arms(tmp_path)
+    dumped(folder / "run_2" / "final_info.json", {"task": {"all": {"score": [0.1] * 5}}})
+    stated = f"{OF_NUMBERED}number: [seeds]\narms: {{ours: run_1, baseline: run_0}}"
+    made = judged(tmp_path, [folder], stated)
+    assert counts(made) == (4, 5)
+    assert "Of no arm of the audit (run_2)" in notes(made)
+
+
 @pytest.mark.parametrize("more", ["", "number: [seeds]"])
 def test_the_last_of_a_list_over_seeds_is_not_advised(tmp_path: Path, more: str) -> None:
     told = refusal(tmp_path, [numbered_arms(tmp_path)], OF_NUMBERED + more)
@@ -389,6 +399,15 @@ def test_a_rule_may_name_a_run_as_its_file_does(tmp_path: Path, match: str) -> N
     stated = f'{FORMS[paths]}\nruns: [{{match: "{match}", status: crashed}}]'
     made = judged(tmp_path, [paths(tmp_path)], stated)
     assert counts(made)[1] == 4
+
+
+def test_a_rule_that_matches_nothing_and_a_tag_that_is_nowhere_are_told_at_once(
+    tmp_path: Path,
+) -> None:
+    stated = f"{LAST.replace('v: score', 'v: scoer')}\nruns: [{{match: x, status: crashed}}]"
+    told = refusal(tmp_path, [paired(tmp_path)], stated)
+    assert "match 'x': found no such run" in told
+    assert "found no logged 'scoer'" in told
 
 
 @pytest.mark.parametrize("setting", ["system", "scorer.name", "data.split"])

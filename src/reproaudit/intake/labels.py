@@ -258,7 +258,8 @@ def _other_arm(
         alike = len(parts) == len(run.parts)
         for part, own in zip(parts, run.parts, strict=True) if alike and not keys else ():
             if part != own and _arms_in(part, asked):
-                return own if _NUMBERED.sub("", own) else None
+                is_arm = part in asked.arms and not _NUMBERED.sub("", part)
+                return own if is_arm or _NUMBERED.sub("", own) else None
     return None
 
 

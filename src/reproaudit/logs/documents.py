@@ -96,7 +96,7 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     """Return the table in nested values; None if they are of no known form."""
     tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
-        named = _named_by_objects(tree)
+        named = {} if source.asked.wants_any(tree[0]) else _named_by_objects(tree)
         return replace(_rows([named], place), alone=True) if named else _rows(tree, place)
     tree = _plain(tree, source.asked)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
