@@ -511,3 +511,12 @@ def test_an_empty_cell_of_an_arm_has_the_value_above_it(
 def test_an_empty_cell_of_an_arm_with_none_above_it_is_refused(tmp_path: Path) -> None:
     told = refusal(tmp_path, [merged(tmp_path, "")])
     assert "sheet.csv:2: found no 'method', and none above it" in told
+
+
+def test_rows_that_name_no_arm_are_not_those_of_the_method(tmp_path: Path) -> None:
+    rows = [f"{'' if arm == 'ours' else arm},{seed},{value}" for arm, seed, value in RUNS]
+    lines = ["method,seed,score", *rows[5:], *rows[:5]]
+    file = text(tmp_path / "runs.csv", "\n".join(lines))
+    assert "runs.csv:7: found no 'method', and none above it that fits" in refusal(tmp_path, [file])
+    made = judged(tmp_path, [file], "arms: {ours: null}")
+    assert counts(made) == (4, 5)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -330,33 +330,18 @@ def _filled(source: LogSource, table: Table) -> Table:
     has none are two things, unless rows are numbered.
 
     Raises:
-        LogError: if nothing stands above in a column of arms.
+        LogError: if a cell of an arm has no value so.
     """
     stepped = table.column("step") is not None
-    columns = {*table.having("setting", "run")}
-    said = {c: [row[c] for _, row in table.rows if is_said(row.get(c))] for c in columns}
-    said = {c: cells for c, cells in said.items() if 0 < len(cells) < len(table.rows)}
-    arms = {arm.lower() for arm in source.asked.arms}
-    of_arms = {
-        column
-        for column, cells in said.items()
-        if arms & {str(cell).lower() for cell in cells} or names_arm(column)
-    }
-    columns = {*table.having("setting"), *of_arms} - (of_arms if "none" in arms else set())
-    said = {c: cells for c, cells in said.items() if c in columns}
+    said, of_arms = _incomplete(source, table)
     if not said:
         return table
     named = table.having("seed", "run")
-    of_runs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
-    for _, row in table.rows if stepped and named else ():
-        own = of_runs.setdefault(cells_at(row, named), {})
-        for column in said:
-            if is_said(row.get(column)):
-                own.setdefault(column, {})[str(row[column])] = row[column]
+    of_runs = _of_runs(table, named, said) if stepped and named else {}
     one = {c for c, cells in said.items() if len({*map(str, cells)}) == 1}
     above = {c: cells[0] for c, cells in said.items() if c not in of_arms or (c in one and stepped)}
     rows: list[tuple[int, TableRow]] = []
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, list[int]] = {}
     bare: dict[str, int] = {}
     for line, row in table.rows:
         cells = dict(row)
@@ -375,22 +360,55 @@ def _filled(source: LogSource, table: Table) -> Table:
                 cells[column] = above[column]
             else:
                 bare.setdefault(column, line)
-            lines.setdefault(column, []).append(str(line))
+            lines.setdefault(column, []).append(line)
         rows.append((line, cells))
     filled = replace(table, rows=rows)
     numbered = "seeds" in source.asked.numbered and not stepped
-    if not (numbered or _is_apart(source, filled) or not _is_apart(source, table)):
-        return table
-    for column, line in bare.items():
-        text = f"found no '{column}', and none above it; expected one, as other rows have. "
+    fits = numbered or _is_apart(source, filled) or not _is_apart(source, table)
+    if not fits:
+        bare |= {c: own[0] for c, own in lines.items() if c in of_arms and not stepped}
+    for column, line in bare.items() if not stepped or fits else ():
+        text = f"found no '{column}', and none above it that fits; expected one, as others have. "
         way = "Write it, or say in a mapping `arms: {NAME: null}` which arm has none."
         raise LogError(f"{source.name}:{line}", text + way)
     remarks = [
-        f"empty cells of '{column}' have the value above them: lines {some(empty)}"
+        f"empty cells of '{column}' have the value above them: lines {some([*map(str, empty)])}"
         for column, empty in lines.items()
         if column not in one or (column in of_arms and not stepped)
     ]
-    return replace(filled, remarks=(*table.remarks, *remarks))
+    return replace(filled, remarks=(*table.remarks, *remarks)) if fits else table
+
+
+def _incomplete(source: LogSource, table: Table) -> tuple[dict[str, list[Any]], set[str]]:
+    """Return what columns of settings with empty cells hold, and which of them tell arms.
+
+    Where an arm has no name, its empty cells are that; a column of runs matters if it tells arms.
+    """
+    columns = table.having("setting", "run")
+    said = {c: [row[c] for _, row in table.rows if is_said(row.get(c))] for c in columns}
+    said = {c: cells for c, cells in said.items() if 0 < len(cells) < len(table.rows)}
+    arms = {arm.lower() for arm in source.asked.arms}
+    of_arms = {
+        column
+        for column, cells in said.items()
+        if arms & {str(cell).lower() for cell in cells} or names_arm(column)
+    }
+    passed = {*table.having("run")} - of_arms
+    passed |= of_arms if "none" in arms else set()
+    return {c: cells for c, cells in said.items() if c not in passed}, of_arms
+
+
+def _of_runs(
+    table: Table, named: Sequence[str], columns: Collection[str]
+) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the values that each run has in some columns, by run, column and text."""
+    of_runs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for _, row in table.rows:
+        own = of_runs.setdefault(cells_at(row, named), {})
+        for column in columns:
+            if is_said(row.get(column)):
+                own.setdefault(column, {})[str(row[column])] = row[column]
+    return of_runs
 
 
 def _is_apart(source: LogSource, table: Table) -> bool:
