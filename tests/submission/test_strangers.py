@@ -12,6 +12,8 @@ from test_further_producers import offered, text
 from test_producers import ARMS, AUDIT, SERIES, counts, judged, notes, refusal
 
 from reproaudit.audit.loading import load_audit
+from reproaudit.errors import AuditError
+from reproaudit.logs.opening import parse_object
 from reproaudit.service.judge import judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
@@ -89,6 +91,29 @@ def of(arm: str) -> list[tuple[int, float]]:
 
 def dumped(file: Path, tree: Any) -> Path:
     return text(file, json.dumps(tree))
+
+
+LITERALS = [
+    "1 + 1",
+    "[].__class__",
+    "print(1)",
+    "{1}",
+    "b'x'",
+    "2j",
+    "-" * 70_000 + "1",
+    "1, 'a': 2",
+]
+
+
+@pytest.mark.parametrize("value", [*LITERALS, "(" * 300 + ")" * 300])
+def test_what_is_no_plain_literal_is_no_object(value: str) -> None:
+    with pytest.raises(AuditError, match="no JSON"):
+        parse_object(f"{{'a': {value}}}", "here")
+
+
+def test_a_literal_has_what_python_prints() -> None:
+    read = parse_object("{'a': nan, 'b': -inf, 'c': (True, None), 3: {'d': -1}}", "here")
+    assert str(read) == "{'a': nan, 'b': -inf, 'c': [True, None], '3': {'d': -1}}"
 
 
 # --- sheets, notebooks and logs without a header --------------------------------------------------

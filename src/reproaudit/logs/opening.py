@@ -136,16 +136,19 @@ def parse_object(data: str, place: str) -> Any:
 def _literal(node: ast.expr) -> Any:
     """Return what a literal holds: dicts, lists, texts, numbers, truth values and None."""
     match node:
-        case ast.Dict(keys=keys, values=values):
-            names = [None if key is None else _literal(key) for key in keys]
-            return _unique([(str(n), _literal(v)) for n, v in zip(names, values, strict=True)])
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            pairs = zip(filter(None, keys), values, strict=True)
+            return _unique([(str(_literal(name)), _literal(value)) for name, value in pairs])
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return [_literal(item) for item in items]
         case ast.Name(id="nan" | "inf" as name):
             return float(name)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
             return -math.inf
-    return ast.literal_eval(node)
+    value = ast.literal_eval(node)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError(f"the literal of a {type(value).__name__}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
