@@ -12,9 +12,12 @@ from test_further_producers import offered, text
 from test_producers import ARMS, AUDIT, SERIES, counts, judged, notes, refusal
 
 from reproaudit.audit.loading import load_audit
+from reproaudit.errors import AuditError
+from reproaudit.logs.opening import parse_object
 from reproaudit.service.judge import judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
+PATH = 'v: "results.wikitext.{arm}.seed_{seed}.score"'
 LAST = "mapping: {score: {expression: last(v), let: {v: score}}}"
 
 
@@ -88,6 +91,29 @@ def of(arm: str) -> list[tuple[int, float]]:
 
 def dumped(file: Path, tree: Any) -> Path:
     return text(file, json.dumps(tree))
+
+
+LITERALS = [
+    "1 + 1",
+    "[].__class__",
+    "print(1)",
+    "{1}",
+    "b'x'",
+    "2j",
+    "-" * 70_000 + "1",
+    "1, 'a': 2",
+]
+
+
+@pytest.mark.parametrize("value", [*LITERALS, "(" * 300 + ")" * 300])
+def test_what_is_no_plain_literal_is_no_object(value: str) -> None:
+    with pytest.raises(AuditError, match="no JSON"):
+        parse_object(f"{{'a': {value}}}", "here")
+
+
+def test_a_literal_has_what_python_prints() -> None:
+    read = parse_object("{'a': nan, 'b': -inf, 'c': (True, None), 3: {'d': -1}}", "here")
+    assert str(read) == "{'a': nan, 'b': -inf, 'c': [True, None], '3': {'d': -1}}"
 
 
 # --- sheets, notebooks and logs without a header --------------------------------------------------
@@ -166,6 +192,63 @@ def fractions(folder: Path) -> Path:
     return folder / "logs"
 
 
+def seeds_and_mean(folder: Path) -> Path:
+    """A column for each seed, and one that sums them up."""
+    rows = [f"| {a} | {' | '.join(map(str, own))} | 0.5 ± 0.1 |" for a, own in ARMS.items()]
+    head = f"| Method | {' | '.join(f'Seed {n}' for n in range(5))} | Mean ± Std |"
+    return text(folder / "README.md", "\n".join(["# Runs", head, "|---" * 7 + "|", *rows]))
+
+
+def paths(folder: Path) -> Path:
+    """A course below the names of each arm and seed."""
+    tree = {
+        arm: {f"seed_{n}": {"score": [v for _, v in course(value)]} for n, value in of(arm)}
+        for arm in ARMS
+    }
+    return dumped(folder / "results.json", {"results": {"wikitext": tree}})
+
+
+def printed(folder: Path) -> Path:
+    """Write dicts as Python prints them between bars of progress, and a summary below."""
+    for arm, seed, value in RUNS:
+        lines = [
+            f" {n}%|##  | {n}/9 [00:0{n}<00:09]\n{{'score': {v}, 'loss': nan, 'epoch': {n}.0}}"
+            for n, v in course(value)
+        ]
+        end = [
+            "{'train_runtime': 6.4, 'epoch': 9.0}\n** eval **\n  epoch = 9.0",
+            f"  score = {course(value)[-1][1]}",
+        ]
+        text(folder / "logs" / f"{arm}_seed{seed}.out", "\n".join([*lines, *end]))
+    return folder / "logs"
+
+
+def cells(folder: Path) -> Path:
+    """Write a dict as Python prints it to each cell."""
+    rows = [
+        f"\"{{'s/score': {v}, 'w': {{}}}}\",\"{{'agent': '{a}', 'seed': {n}}}\"" for a, n, v in RUNS
+    ]
+    return text(folder / "project.csv", "\n".join(["summary,config", *rows]))
+
+
+def called_by_objects(folder: Path) -> Path:
+    """Write a list of numbers whose names are objects, with what was run beside it."""
+    for arm, seed, value in RUNS:
+        run = folder / "runs" / f"seed{seed}" / f"task,model={arm}"
+        names: list[dict[str, Any]] = [{"name": "score", "split": s} for s in ("test", "valid")]
+        names += [
+            {"name": "score", "split": "test", "perturbation": {"name": "typos", "fair": False}}
+        ]
+        numbers = zip(names, (value, 0.1, 0.2), strict=True)
+        dumped(
+            run / "stats.json", [{"name": n, "count": 1, "mean": v, "sum": v} for n, v in numbers]
+        )
+        dumped(
+            run / "run_spec.json", {"name": run.name, "spec": {"random": "0", "temperature": 0.0}}
+        )
+    return folder / "runs"
+
+
 FORMS: dict[Callable[[Path], Path], str] = {
     named_above: "",
     model_above: "",
@@ -179,6 +262,11 @@ FORMS: dict[Callable[[Path], Path], str] = {
     keyed: LAST,
     coloured: LAST,
     fractions: LAST.replace("v: score", "v: Score"),
+    seeds_and_mean: 'mapping: {score: "Seed {seed}"}',
+    printed: LAST,
+    called_by_objects: "mapping: {score: score.test}",
+    cells: "mapping: {score: summary.s/score}",
+    paths: f"{LAST.replace('v: score', PATH)}\nnumber: [steps]",
 }
 
 
@@ -187,7 +275,9 @@ def test_a_file_is_read_by_what_is_in_it(tmp_path: Path, form: Callable[[Path], 
     assert counts(judged(tmp_path, [form(tmp_path)], FORMS[form] or "{}")) == (4, 5)
 
 
-@pytest.mark.parametrize("form", [f for f, stated in FORMS.items() if "last" in stated])
+@pytest.mark.parametrize(
+    "form", [f for f, stated in FORMS.items() if "last" in stated and f is not paths]
+)
 def test_what_is_offered_for_a_series_can_be_pasted(
     tmp_path: Path, form: Callable[[Path], Path]
 ) -> None:
@@ -238,6 +328,31 @@ def test_terminated_alone_is_how_one_logger_says_finished(tmp_path: Path) -> Non
     assert "TERMINATED was taken for finished" in notes(made)
 
 
+def test_a_word_that_all_rows_have_says_nothing_and_a_truth_value_says_who_failed(
+    tmp_path: Path,
+) -> None:
+    runs = [("ours", 1, 0.1, True), *((*run, False) for run in RUNS)]
+    rows = [f"{arm},{seed},inactive,{failed},{v}" for arm, seed, v, failed in runs]
+    file = text(tmp_path / "runs.csv", "\n".join(["algo,seed,sys/state,sys/failed,score", *rows]))
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "10 of 11 runs given were judged" in notes(made)
+    assert "'sys/state' says inactive of all" in notes(made)
+
+
+def test_a_log_that_failed_before_it_had_a_number_is_counted(tmp_path: Path) -> None:
+    file = seeded_below(tmp_path)
+    tree = {
+        "status": "error",
+        "eval": {"model": "lab/ours", "generate_config": {"seed": 1}},
+        "n": 1,
+    }
+    dumped(file / "another.json", tree)
+    told = notes(judged(tmp_path, [file], FORMS[seeded_below]))
+    assert "10 of 11 runs given were judged" in told
+    assert "Not finished, and left out" in told
+
+
 def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) -> None:
     rows = [f"{arm},{seed},r{arm[0]}{seed},done,{v}" for arm, seed, v in RUNS]
     rows.append("ours,1,second,completed,0.1")
@@ -245,6 +360,48 @@ def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) ->
     told = refusal(tmp_path, [file])
     assert "(completed), after" in told
     assert "(done); expected it once" in told
+
+
+def numbered_arms(folder: Path) -> Path:
+    """Write each arm's list over seeds to a folder that is called as a run is."""
+    for name, arm in (("run_1", "ours"), ("run_0", "baseline")):
+        tree = {"task": {"means": {"score_mean": 0.5}, "all": {"score": [v for _, v in of(arm)]}}}
+        dumped(folder / "20240812_ours" / name / "final_info.json", tree)
+    return folder / "20240812_ours"
+
+
+OF_NUMBERED = "mapping: {score: task.all.score}\n"
+
+
+def test_a_folder_that_is_called_as_an_arm_has_no_seed(tmp_path: Path) -> None:
+    stated = f"{OF_NUMBERED}number: [seeds]\narms: {{ours: run_1, baseline: run_0}}"
+    assert counts(judged(tmp_path, [numbered_arms(tmp_path)], stated)) == (4, 5)
+
+
+def test_a_numbered_folder_beside_those_of_arms_is_another_arm(tmp_path: Path) -> None:
+    folder = numbered_arms(tmp_path)
+    dumped(folder / "run_2" / "final_info.json", {"task": {"all": {"score": [0.1] * 5}}})
+    stated = f"{OF_NUMBERED}number: [seeds]\narms: {{ours: run_1, baseline: run_0}}"
+    made = judged(tmp_path, [folder], stated)
+    assert counts(made) == (4, 5)
+    assert "Of no arm of the audit (run_2)" in notes(made)
+
+
+@pytest.mark.parametrize("more", ["", "number: [seeds]"])
+def test_the_last_of_a_list_over_seeds_is_not_advised(tmp_path: Path, more: str) -> None:
+    told = refusal(tmp_path, [numbered_arms(tmp_path)], OF_NUMBERED + more)
+    assert "number: [steps]" not in told
+    assert "steps]" not in offered(told)
+    assert "last(v)" not in told
+
+
+def test_a_rule_that_names_an_arm_goes_before_a_folder_of_all_runs(tmp_path: Path) -> None:
+    rules = '{match: "*run_0*", arm: baseline}, {match: "*run_1*", arm: ours}'
+    for arm, seed, value in RUNS:
+        run = "run_1" if arm == "ours" else "run_0"
+        dumped(tmp_path / "ours_2024" / run / f"seed{seed}.json", {"score": value})
+    made = judged(tmp_path, [tmp_path / "ours_2024"], f"runs: [{rules}]")
+    assert counts(made) == (4, 5)
 
 
 # --- what is advised ------------------------------------------------------------------------------
@@ -260,6 +417,43 @@ def cut(folder: Path) -> Iterator[Path]:
             text(run / name, "\n".join(lines))
         if len(points) < 10:
             yield run / "metrics.jsonl"
+
+
+@pytest.mark.parametrize("match", ["*ours*seed_3*", "seed 3", "*seed 3*"])
+def test_a_rule_may_name_a_run_as_its_file_does(tmp_path: Path, match: str) -> None:
+    stated = f'{FORMS[paths]}\nruns: [{{match: "{match}", status: crashed}}]'
+    made = judged(tmp_path, [paths(tmp_path)], stated)
+    assert counts(made)[1] == 4
+
+
+def test_a_rule_that_matches_nothing_and_a_tag_that_is_nowhere_are_told_at_once(
+    tmp_path: Path,
+) -> None:
+    stated = f"{LAST.replace('v: score', 'v: scoer')}\nruns: [{{match: x, status: crashed}}]"
+    told = refusal(tmp_path, [paired(tmp_path)], stated)
+    assert "match 'x': found no such run" in told
+    assert "found no logged 'scoer'" in told
+
+
+@pytest.mark.parametrize("setting", ["system", "scorer.name", "data.split"])
+def test_what_tells_arms_or_numbers_apart_is_never_let_differ(tmp_path: Path, setting: str) -> None:
+    for arm, seed, value in RUNS:
+        run = tmp_path / "logs" / f"{arm}-s{seed}"
+        dumped(run / "score.json", {"score": value})
+        dumped(run / "config.json", {"seed": seed, setting: "other" if seed > 3 else "one"})
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert f"found {setting} = 'other'" in told
+    assert "vary" not in told
+
+
+@pytest.mark.parametrize("label", ["experimentKey", "sha", "experiment"])
+def test_a_name_of_each_run_is_no_setting(tmp_path: Path, label: str) -> None:
+    for arm, seed, value in RUNS:
+        run = tmp_path / "logs" / f"{arm}-s{seed}"
+        names = {"experimentKey": f"q{seed}x{arm}", "sha": f"{seed}0ab12f", "experiment": run.name}
+        dumped(run / "score.json", {"score": value})
+        dumped(run / "config.json", {"seed": seed, label: names[label]})
+    assert counts(judged(tmp_path, [tmp_path / "logs"])) == (4, 5)
 
 
 def test_an_advised_pattern_fits_one_run_and_its_copies(tmp_path: Path) -> None:
@@ -307,3 +501,47 @@ def test_files_of_one_seed_that_lie_at_other_coordinates_are_one_run(tmp_path: P
     stated = "mapping: {score: scores.test.score}\ncolumns: {axes: {task: task_name}}"
     mapping = text(tmp_path / "mapping.yaml", stated)
     assert counts(judge_logs(audit, [tmp_path / "logs"], mapping)) == (4, 5)
+
+
+# --- cells of a sheet -----------------------------------------------------------------------------
+
+
+def merged(folder: Path, begin: str = "ours", *, swapped: bool = False, mean: bool = False) -> Path:
+    """Write a sheet that names an arm in the first row of its block; seeds go on from 0 to 9."""
+    lines = ["method,seed,score"]
+    for block, arm in enumerate(reversed(ARMS) if swapped else ARMS):
+        named = begin if arm == "ours" else arm
+        rows = [["", str(5 * block + seed), str(value)] for seed, value in of(arm)]
+        rows = [["", "mean", "0.5"], *rows] if mean else rows
+        rows[0][0] = named
+        lines += map(",".join, rows)
+    return text(folder / "sheet.csv", "\n".join(lines))
+
+
+@pytest.mark.parametrize("mean", [False, True])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_an_empty_cell_of_an_arm_has_the_value_above_it(
+    tmp_path: Path, swapped: bool, mean: bool
+) -> None:
+    file = merged(tmp_path, swapped=swapped, mean=mean)
+    made = judged(tmp_path, [file], "number: [seeds]")
+    assert counts(made) == (0, 5)
+    told = notes(made)
+    seeds = [range(5, 10), range(5)] if swapped else [range(5), range(5, 10)]
+    for role, own in zip(("'runs'", "'runs' with arm = 'baseline'"), seeds, strict=True):
+        assert f"{role}, from table: seeds {', '.join(map(str, own))}\n" in told
+    assert "empty cells of 'method' have the value above them: lines" in told
+
+
+def test_an_empty_cell_of_an_arm_with_none_above_it_is_refused(tmp_path: Path) -> None:
+    told = refusal(tmp_path, [merged(tmp_path, "")])
+    assert "sheet.csv:2: found no 'method', and none above it" in told
+
+
+def test_rows_that_name_no_arm_are_not_those_of_the_method(tmp_path: Path) -> None:
+    rows = [f"{'' if arm == 'ours' else arm},{seed},{value}" for arm, seed, value in RUNS]
+    lines = ["method,seed,score", *rows[5:], *rows[:5]]
+    file = text(tmp_path / "runs.csv", "\n".join(lines))
+    assert "runs.csv:7: found no 'method', and none above it that fits" in refusal(tmp_path, [file])
+    made = judged(tmp_path, [file], "arms: {ours: null}")
+    assert counts(made) == (4, 5)

@@ -40,6 +40,7 @@ from reproaudit.intake.roles import (
     compare_settings,
     crashed_seeds,
     manifest_settings,
+    no_tag,
     place_runs,
     refuse_unmatched,
 )
@@ -656,9 +657,7 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
     for name, quantity in mapping.mapping.items():
         if name in absent:
             missing = sorted(quantity.tags - logged) or [quantity.formula]
-            text = f"found no logged '{', '.join(missing)}' in any run; expected it."
-            hint = did_you_mean(missing[0], ignored)
-            raise LogError(f"mapping: {name}", f"{text} {hint}")
+            raise LogError(f"mapping: {name}", no_tag(missing, ignored))
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."

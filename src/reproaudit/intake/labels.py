@@ -65,6 +65,7 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
         values=_values(request),
         names=mapping.names,
         ignores=mapping.ignores,
+        places=mapping.places,
     )
 
 
@@ -167,7 +168,7 @@ def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
     is_read = asked.columns.seed is not None or "{seed}" in (asked.names or "")
     is_stated = run.seed is not None or is_read or "seeds" in asked.numbered
     is_named = any(map(SEED_IN_NAME.search, run.parts)) or any(seeds_in(run.config))
-    likely = None if is_stated or is_named else likely_seed(run.parts)
+    likely = None if is_stated or is_named else likely_seed(asked.without_arms(run.parts))
     if likely is None:
         return run
     word, seed = likely
@@ -229,7 +230,8 @@ def _arm_of(run: LoggedRun, asked: Asked, telling: Collection[str]) -> str | Non
     values = {str(value).lower() for key, value in config if value is not None or key in telling}
     keyed = [arm for arm in asked.arms if arm.lower() in values]
     models = "/".join(str(value) for key, value in run.config.items() if names_arm(key))
-    arms = keyed or _arms_in(models, asked) or _arms_in("/".join(run.parts), asked)
+    parts = () if asked.places(run.name) else run.parts
+    arms = keyed or _arms_in(models, asked) or _arms_in("/".join(parts), asked)
     return arms[0] if len(arms) == 1 else None
 
 
@@ -256,7 +258,8 @@ def _other_arm(
         alike = len(parts) == len(run.parts)
         for part, own in zip(parts, run.parts, strict=True) if alike and not keys else ():
             if part != own and _arms_in(part, asked):
-                return own if _NUMBERED.sub("", own) else None
+                is_arm = part in asked.arms and not _NUMBERED.sub("", part)
+                return own if is_arm or _NUMBERED.sub("", own) else None
     return None
 
 

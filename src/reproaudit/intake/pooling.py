@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
@@ -19,7 +19,7 @@ from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_
 from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile, pattern_of
-from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_own
+from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_label, is_own, tells_apart
 
 _STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
 MOST_GROUPS = 5  # groups of runs, and arms, that a sentence lists
@@ -68,7 +68,8 @@ def pooled(
     request: Request, batch: Batch, runs: Sequence[PlacedRun], wants: Callable[[str], bool]
 ) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
-    differing = [_differing(request, batch, runs[0], other) for other in runs[1:]]
+    labels = _labels(runs)
+    differing = [_differing(request, batch, runs[0], other, labels) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
     text, tries = _ambiguous(request, role_words(batch), runs)
     if faults or not tries:
@@ -209,9 +210,30 @@ def _group(run: str) -> str:
     return f"{escape(run[:start])}{'*' if matches else ''}{escape(run[end:])}"
 
 
-def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun) -> LogError | None:
-    """Return the fault of two runs of one role that differ in their settings, all of them."""
-    differing = _differences(request, run, other)
+def _labels(runs: Sequence[PlacedRun]) -> set[str]:
+    """Return the settings that are names: another hash, id or own folder in every run."""
+    configs = [plain_names(placed.run.config) for placed in runs]
+    shared = set[str].intersection(*map(set, configs)) if configs else set()
+    return {
+        key
+        for key in shared
+        if len({str(config[key]) for config in configs}) == len(runs) > 1
+        if all(
+            is_label(key, config[key], placed.run.parts)
+            for config, placed in zip(configs, runs, strict=True)
+        )
+    }
+
+
+def _differing(
+    request: Request, batch: Batch, run: PlacedRun, other: PlacedRun, labels: Collection[str]
+) -> LogError | None:
+    """Return the fault of two runs of one role that differ in their settings, all of them.
+
+    What tells arms or numbers apart is not offered to be let differ.
+    """
+    differences = _differences(request, run, other)
+    differing = {key: values for key, values in differences.items() if key not in labels}
     if not differing:
         return None
     listed = [f"{key} = {repr(right)[:60]}" for key, (_, right) in differing.items()]
@@ -243,15 +265,17 @@ def _differing(request: Request, batch: Batch, run: PlacedRun, other: PlacedRun)
     is_one = is_one and not (arm_in_column and None not in told)
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     line = f"vary: [{', '.join(differing)}]"
-    offers = [line] if None not in told and not is_one else []
+    may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
+    let = f", or let it differ: `{line}`" if may_vary else ""
+    offers = [line] if may_vary and None not in told and not is_one else []
     if fits and not names:
         offers = [f"configuration: {{{meant}}}"]
     return LogError(
         other.run.name,
         f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
         f"{some(against)}; expected runs that differ in their seed alone. "
-        f"{whole}{asked} in the mapping's 'runs' what they are{such}, or let it differ: "
-        f"`{line}`.{of_columns(other.run.columns)}",
+        f"{whole}{asked} in the mapping's 'runs' what they are{such}{let}."
+        f"{of_columns(other.run.columns)}",
         *offers,
     )
 

@@ -171,15 +171,31 @@ def _placed(
 def refuse_unmatched(
     runs: Sequence[LoggedRun], passed_over: Sequence[str], mapping: MappingFile
 ) -> None:
-    """Raise a UsageError if a rule matches no run, nor, to ignore it, what was `passed_over`."""
+    """Raise a UsageError if rules match no run, nor, to ignore it, what was `passed_over`.
+
+    It names the tags of the mapping that no run has, too.
+    """
     names = [run.name for run in runs]
+    faults: list[str] = []
     for rule in mapping.runs:
         pattern = rule.match
         known = [*names, *passed_over] if rule.ignore else names
         if not any(map(rule.matches, known)):
             wider = any(pattern in name for name in names)
             hint = f"Did you mean '*{pattern}*'?" if wider else did_you_mean(pattern, names)
-            raise UsageError(f"runs: match '{pattern}': found no such run. {hint}")
+            faults.append(f"runs: match '{pattern}': found no such run. {hint}")
+    logged = sorted({tag for run in runs for tag in run.curves})
+    for name, quantity in mapping.mapping.items() if faults else ():
+        if missing := sorted(tag for tag in quantity.tags - {*logged} if "*" not in tag):
+            faults.append(f"mapping: {name}: {no_tag(missing, logged)}")
+    if faults:
+        raise UsageError("\n".join(faults))
+
+
+def no_tag(missing: Sequence[str], logged: Sequence[str]) -> str:
+    """Say that no run has what a mapping makes a measurement of, and what may be meant."""
+    text = f"found no logged '{', '.join(missing)}' in any run; expected it."
+    return f"{text} {did_you_mean(missing[0], logged)}"
 
 
 def _experiment(scope: Scope, run: LoggedRun, rule: RunRule) -> str:

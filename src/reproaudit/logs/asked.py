@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -73,10 +74,19 @@ class Asked:
     values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
     names: str | None = None  # where in the names of files it stands what tells runs apart
     ignores: Callable[[str], bool] = lambda _: False  # whether a rule leaves out what is called so
+    places: Callable[[str], bool] = lambda _: False  # whether a rule says what role it has
 
     def wants(self, tag: str) -> bool:
         """Return True if a measurement is made of this tag."""
         return _is_among(tag, self.wanted)
+
+    def without_arms(self, parts: Iterable[str]) -> list[str]:
+        """Return the names of folders and files that are called as no arm is, but for its number.
+
+        Where an arm is called `run_1`, `run_2` is no seed.
+        """
+        called = {re.sub(r"\d+", "#", arm) for arm in self.arms}
+        return [part for part in parts if re.sub(r"\d+", "#", part.partition(".")[0]) not in called]
 
     def wants_any(self, tags: Iterable[str]) -> bool:
         """Return True if a measurement is made of one of these tags."""

@@ -27,6 +27,7 @@ from reproaudit.logs.names import (
     is_status_name,
     names_seed,
     normal,
+    says_failure,
 )
 from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
 
@@ -102,7 +103,9 @@ def _stem(source: LogSource, column: str) -> str:
 
 
 def _is_status(column: str, table: Table) -> bool:
-    """Tell whether a column is called as a status, and holds no numbers."""
+    """Tell whether a column is called as a status, or a failure, and holds no numbers."""
+    if says_failure(column):
+        return {str(cell).strip().lower() for cell in table.observed(column)} <= {"true", "false"}
     texts = all(isinstance(c, str) and number_of(c) is None for c in table.observed(column))
     return is_status_name(column) and texts
 

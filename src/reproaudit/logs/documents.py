@@ -8,6 +8,7 @@ steps and values for each metric, Keras' history a list of numbers for each.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -40,7 +41,7 @@ from reproaudit.logs.names import (
     names_arm,
     normal,
 )
-from reproaudit.logs.opening import parse_json, read_log_text
+from reproaudit.logs.opening import parse_json, parse_object, read_log_text
 from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_name, label_by_pattern
 
@@ -53,7 +54,33 @@ def json_table(source: LogSource, text: str, place: str) -> Table | None:
     is_object = first.startswith("{") and first.endswith("}")
     if source.ending == ".jsonl" or (is_object and (more or source.ending != ".json")):
         return _json_lines(text, place)
-    return tree_table(source, parse_json(text, place), place)
+    return tree_table(source, parse_object(text, place), place)
+
+
+def with_objects(table: Table, place: str) -> Table:
+    """Return a table in which columns of objects have become one for each of their names.
+
+    W&B's export has `config` and `summary`, each a dict as Python prints it.
+    """
+    read: dict[str, list[Mapping[str, Any]]] = {}
+    for column in table.columns:
+        texts = [str(row[column] or "").strip() for _, row in table.rows]
+        if not any(texts) or not all(text[:1] + text[-1:] in ("{}", "") for text in texts):
+            continue
+        with suppress(LogError):
+            trees = [parse_object(text, place) if text else {} for text in texts]
+            read[column] = [dict(flat(column, tree, place)) if tree else {} for tree in trees]
+    if not read:
+        return table
+    rows = []
+    for index, (line, row) in enumerate(table.rows):
+        cells = {column: cell for column, cell in row.items() if column not in read}
+        for trees in read.values():
+            cells |= trees[index]
+        rows.append((line, cells))
+    columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
+    refuse_beyond(MOST_LOGGED_NAMES, len(columns), "names", place)
+    return replace(table, columns=columns, rows=rows)
 
 
 def named_by_text(tree: Any) -> Any:
@@ -69,7 +96,8 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     """Return the table in nested values; None if they are of no known form."""
     tree = _framed(tree[""] if isinstance(tree, dict) and [*tree] == [""] else tree)
     if isinstance(tree, list) and tree and all(isinstance(row, dict) for row in tree):
-        return _rows(tree, place)
+        named = {} if source.asked.wants_any(tree[0]) else _named_by_objects(tree)
+        return replace(_rows([named], place), alone=True) if named else _rows(tree, place)
     tree = _plain(tree, source.asked)
     if isinstance(tree, list) and tree and all(number_of(value) is not None for value in tree):
         return _columns({source.path.name.removesuffix(".gz").rpartition(".")[0]: tree}, place)
@@ -96,6 +124,23 @@ def tree_table(source: LogSource, tree: Any, place: str) -> Table | None:
     table = _without_deviations(replace(_rows([tree], place), alone=True), source.asked)
     numbers = any(map(holds_number, table.rows[0][1].values()))
     return table if numbers else None
+
+
+def _named_by_objects(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the numbers of a list whose items are each called by an object, as HELM's are.
+
+    The texts in it are joined: ``exact_match.test``. Nothing, if two items are called alike.
+    """
+    named: dict[str, Any] = {}
+    for item in items:
+        called = item.get("name", item.get("metric"))
+        value = item.get("value", item.get("mean"))
+        parts = [part for _, part in flat("", called, "") if isinstance(part, str)]
+        name = ".".join(parts)
+        if not isinstance(called, dict) or number_of(value) is None or name in named or not name:
+            return {}
+        named[name] = value
+    return named
 
 
 def _without_deviations(table: Table, asked: Asked) -> Table:
@@ -168,6 +213,7 @@ class _Row(NamedTuple):
     above: tuple[str, ...]  # the names above it
     cells: dict[str, Any]  # what is in it
     inherited: Mapping[str, Any]  # what the objects above say of all their rows, by dotted names
+    key: str = ""  # what it is called by, if by its seed
 
 
 def _plain(tree: Any, asked: Asked, above: str = "", depth: int = 0) -> Any:
@@ -299,7 +345,7 @@ def _seeded(
         seed = _seed_in_key(above, name) if isinstance(named, dict) else None
         if seed is not None:
             inner = True
-            yield _Row(above, {**named, "seed": seed}, said or inherited)
+            yield _Row(above, {**named, "seed": seed}, said or inherited, name)
             continue
         for row in _seeded((*above, name), below, said or inherited, asked):
             inner = True
@@ -330,6 +376,12 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         cells = dict(settings)
         for name, value in flat("", row.cells, place):
             whole = ".".join((*outer, name))
+            written = ".".join(filter(None, (*row.above, row.key, name)))
+            each = (label_by_pattern(pattern, written, asked) for pattern in asked.patterns)
+            label = next(filter(None, each), None)
+            if label is not None and asked.wants(label.name):
+                cells[label.name] = value
+                continue
             is_plain = alike and not asked.wants(whole)
             is_said = is_setting_name(name) or normal(name) in SEED_NAMES
             cells[name if is_plain or is_said else whole] = value
@@ -480,7 +532,7 @@ def _json_lines(text: str, place: str) -> Table:
     lines = [(n, line) for n, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise LogError(place, "found no row; expected one JSON object on each line.")
-    objects = [(n, parse_json(line, f"{place}:{n}")) for n, line in lines]
+    objects = [(n, parse_object(line, f"{place}:{n}")) for n, line in lines]
     head, *others = (tree for _, tree in objects)
     names = {name for tree in others if isinstance(tree, dict) for name in tree}
     if not names or not isinstance(head, dict) or not names.isdisjoint(head):

@@ -152,12 +152,14 @@ class _Finder:
         texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
+        folders = {run.folder for runs in known.values() for run in runs}
         tags = {tag for run in certain for tag in run.curves}
         has_kin = any(kinship(wanted, tags) for wanted in self._asked.asked.wanted)
         alone = not (known or self._faults or has_kin)
         for path, runs in self._guessed.items():
             is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
-            if not runs or not (is_asked or _pattern(path) in known):
+            is_known = _pattern(path) in known or (path.parent in folders and _have_failed(runs))
+            if not runs or not (is_asked or is_known):
                 beside = _pattern(path) in texts
                 self._skip(path, "text beside other logs" if beside else _reason(path, runs))
             elif isinstance(runs, LogError):
@@ -322,6 +324,11 @@ def _with_error(run: LoggedRun) -> LoggedRun:
     files = (*run.files, run.folder / there)
     why = (*run.not_whole, f"its {there} says crashed")
     return replace(run, failed=True, not_whole=why, files=files)
+
+
+def _have_failed(runs: list[LoggedRun] | LogError) -> bool:
+    """Tell whether a file says that its run failed, whose numbers may not have come any more."""
+    return isinstance(runs, list) and all(run.failed for run in runs)
 
 
 def _pattern(path: Path) -> str:

@@ -345,10 +345,20 @@ class CurveBuilder:
         if all(point.step is not None for point in points):
             is_same = len({point.step for point in points}) == 1
             return ("number: [steps]" if is_same else "overlap: later",)
-        values = [point.value for point in points]
-        lacking = any(point.step is None for point in points) and len({*values}) > 1
-        in_time = self.is_named or self._asked.wants_course(tag) or is_course(values)
-        return (("number: [steps]",) if in_time else self.offers) if lacking else ()
+        if len({point.value for point in points}) == 1:
+            return ()
+        if self._is_series(tag, points):
+            return ("number: [steps]",) if self._may_count else ()
+        return () if self.is_named else self.offers  # of a run's numbers the last is not all
+
+    @property
+    def _may_count(self) -> bool:
+        """Whether points may be steps: they are runs where seeds are counted and none is named."""
+        return self.is_named or "seeds" not in self._asked.numbered
+
+    def _is_series(self, tag: str, points: Sequence[_Point]) -> bool:
+        """Tell whether points without steps follow each other in time."""
+        return self._asked.wants_course(tag) or is_course(point.value for point in points)
 
     def _settled(self, tag: str, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
@@ -362,8 +372,10 @@ class CurveBuilder:
         if lacking and unstepped:
             lines = [int(point.when) for point in points if point.when]
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
-            is_series = self._asked.wants_course(tag) or is_course([p.value for p in points])
+            is_series = self._is_series(tag, points)
             said = self.in_time if self.is_named or is_series else self.unstepped
+            if is_series and self._may_count:
+                said += ", or count them: `number: [steps]`"
             if len({point.value for point in points}) == 1:
                 said = "no step, all the same, as copies have; expected one. Leave out the copies"
             return points, f"found {len(points)} numbers{where} with {said}"

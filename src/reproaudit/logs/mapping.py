@@ -142,8 +142,13 @@ class RunRule(StrictModel):
     """True to leave these runs out."""
 
     def matches(self, run: str) -> bool:
-        """Return True for a run that is called so, or whose last part is if there is no slash."""
-        names = [run] if "/" in self.match else [run, run.rpartition("/")[2]]
+        """Return True for a run that is called so, or of whose name a part is.
+
+        That is the last one if there is no slash, and what stands in parentheses: `seed_3`, too.
+        """
+        file, _, told = run.removesuffix(")").partition(" (")
+        names = [run, f"{file} ({told.replace(' ', '_')})", *told.split(", ")]
+        names += [] if "/" in self.match else [run.rpartition("/")[2]]
         return self.match in names or any(fnmatchcase(name, self.match) for name in names)
 
     @property
@@ -214,6 +219,11 @@ class MappingFile(StrictModel):
         fields = self.model_dump(exclude_unset=True)
         known = other.model_dump(exclude_unset=True)
         return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
+
+    def places(self, run: str) -> bool:
+        """Return True if the rule for a run of this name says its arm, or its settings."""
+        rule = self.rule(run)
+        return rule is not None and not (rule.arm is None and rule.settings is None)
 
     def ignores(self, run: str) -> bool:
         """Return True if the rule for a run of this name leaves it out."""

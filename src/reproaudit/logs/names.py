@@ -48,6 +48,12 @@ _STARTED_WITH = re.compile(
 )
 """Names of numbers that a run is started with, which its logger may write beside its results."""
 _STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
+_FAILURE = re.compile(r"(is_|has_|was_)?(failed|crashed)")
+_GOES_WRONG = re.compile(
+    r"(?i)fail|err|crash|kill|abort|preempt|evict|timeout|timed|oom|memory|cancel|interrupt|stop"
+    r"|terminat|dead|died|lost|run|pend|queue|wait|start|progress|train|creat|sched|submit|unknown"
+    r"|partial|incomplete|unfinished|^active|pause|except|invalid|broken|suspend|resum|not|^(r|pd|f|to|ca|nf|pr)$"
+)
 ENDED = frozenset(
     {"", "-", "finished", "complete", "completed", "success", "succeeded", "done", "ok", "diverged"}
 )
@@ -89,6 +95,8 @@ _OWN = re.compile(
 )
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
 object in memory."""
+_IDS = re.compile(r"(?:^|[._])(?:id|sha|hash|uuid|guid)$|(?:Id|Key|Hash|Sha|Uuid)$")
+_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{7,}")
 _LAST_STEP = re.compile(
     r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
     r"|max_iters|(num_)?iterations"
@@ -125,12 +133,19 @@ def is_status_name(name: str) -> bool:
 
 
 def says_ended(status: str, others: Collection[str]) -> bool:
-    """Return True if a status says that a run came to its end; `others` stand beside it.
+    """Return True if a status says that a run came to its end; `others` stand in its column.
 
-    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped.
+    Ray writes TERMINATED of such a run; where others have another word for it, it was stopped. A
+    word that all have and that is none of a run's going wrong or on says nothing.
     """
     words = {other.lower() for other in others if other}
-    return status.lower() in ENDED or (status == "TERMINATED" and not words & ENDED)
+    of_all = len(words) == 1 and len(others) > 1 and not _GOES_WRONG.search(status)
+    return status.lower() in ENDED or of_all or (status == "TERMINATED" and not words & ENDED)
+
+
+def says_failure(name: str) -> bool:
+    """Return True if a truth value that is called so says that a run failed: ``sys/failed``."""
+    return _FAILURE.fullmatch(last_part(name)) is not None and not is_setting_name(name)
 
 
 def last_part(name: str) -> str:
@@ -241,6 +256,24 @@ def is_summed(name: str) -> bool:
 def names_arm(name: str) -> bool:
     """Return True if a setting, be it below others, is called as one that names an arm."""
     return ARM_LIKE.fullmatch(last_part(name)) is not None
+
+
+def tells_apart(name: str) -> bool:
+    """Return True if a setting is called as what names an arm, a number or its split."""
+    return names_arm(name) or last_part(name) in {*TAG_NAMES, *CONTEXT_NAMES}
+
+
+def is_label(name: str, value: object, parts: Collection[str]) -> bool:
+    """Return True if a setting's value is a hash, an id, or the name of a folder or file.
+
+    Args:
+        parts: the names of the run's folders and of its file.
+    """
+    text = str(value)
+    is_id = _IDS.search(name) is not None and " " not in text
+    is_hash = _HASH.fullmatch(text) is not None
+    own = any(text == part.partition(".")[0] or text == part for part in parts)
+    return isinstance(value, str) and (own or is_hash or is_id)
 
 
 def is_length(name: str, counter: str | None) -> bool:

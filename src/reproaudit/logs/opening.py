@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
 import io
+import math
 import os
 import re
 import stat
 import time
+import warnings
 import zipfile
 import zlib
 from contextlib import suppress
@@ -24,6 +27,7 @@ from reproaudit.logs.logged import LogError
 MAX_TEXT_BYTES = 2**27  # of a table, a JSON file or a list of JSON lines
 MAX_CONFIG_BYTES = 2**22  # of one configuration in JSON
 MAX_YAML_BYTES = 2**18  # of one in YAML, which takes a second to read
+MOST_IN_LITERAL = 2**16  # characters of a dict as Python prints it
 MAX_LOG_BYTES = 2**32  # of an event file or a database; these are read piece by piece
 MAX_UNPACKED_BYTES = 2**31  # of an archive
 
@@ -106,6 +110,45 @@ def parse_json(data: str, place: str) -> Any:
     except ValueError as error:
         text = f"found text that is no JSON ({error}); expected JSON. Is the file whole?"
         raise LogError(place, text) from None
+
+
+def parse_object(data: str, place: str) -> Any:
+    """Parse a JSON text, or the literal of a dict as Python prints it, with ``nan`` and ``inf``.
+
+    Raises:
+        LogError: if it is neither, or a literal beyond `MOST_IN_LITERAL`.
+    """
+    try:
+        return parse_json(data, place)
+    except LogError:
+        if not data.lstrip().startswith("{") or len(data) > MOST_IN_LITERAL:
+            raise
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(data.strip(), mode="eval").body
+            return _literal(tree)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            pass
+        raise
+
+
+def _literal(node: ast.expr) -> Any:
+    """Return what a literal holds: dicts, lists, texts, numbers, truth values and None."""
+    match node:
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            pairs = zip(filter(None, keys), values, strict=True)
+            return _unique([(str(_literal(name)), _literal(value)) for name, value in pairs])
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_literal(item) for item in items]
+        case ast.Name(id="nan" | "inf" as name):
+            return float(name)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="inf")):
+            return -math.inf
+    value = ast.literal_eval(node)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise ValueError(f"the literal of a {type(value).__name__}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

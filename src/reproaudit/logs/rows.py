@@ -353,7 +353,8 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         and line not in summaries
         and not any(is_observed(row.get(column)) for column in (*seeds, *steps))
     }
-    rows = [row for row in table.rows if row[0] not in summaries.keys() | unseeded.keys()]
+    before = table.columns[: min(map(table.columns.index, counted), default=0)]
+    rows = [*_without(summaries.keys() | unseeded.keys(), table, before)]
     if not rows:
         return table
     named = (("that sum others up", summaries), ("without a seed", unseeded))
@@ -361,6 +362,24 @@ def without_summaries(table: Table, asked: Asked) -> Table:
         f"rows {which} were passed over: {some([*own.values()])}" for which, own in named if own
     ]
     return replace(table, rows=rows, remarks=(*table.remarks, *remarks))
+
+
+def _without(
+    lines: Collection[int], table: Table, columns: Collection[str]
+) -> Iterator[tuple[int, TableRow]]:
+    """Yield the rows at other lines; what these lines name in `columns` stands in the next row.
+
+    It is what merged cells of several rows say, which begin at such a line.
+    """
+    above: dict[str, Any] = {}
+    for line, row in table.rows:
+        said = {column: row[column] for column in columns if is_said(row.get(column))}
+        if line in lines:
+            named = {c: cell for c, cell in said.items() if _is_word(cell) and not _sums_up(cell)}
+            above |= named
+        else:
+            yield line, {**row, **{c: v for c, v in above.items() if c not in said}}
+            above = {}
 
 
 def _counts(column: str, table: Table, arms: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of, some
 from reproaudit.logs.names import LISTED, SEED_COUNTS, is_seed_name, is_status_name, normal
-from reproaudit.logs.rows import Table
+from reproaudit.logs.rows import WITH_DEVIATION, Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
@@ -142,11 +142,12 @@ def spread(table: Table, asked: Asked) -> Table:
     roles = {name: (name, "") for label in labels.values() for name in label.counts}
     for label in labels.values():
         roles |= {name: ("setting", name) for name in label.settings}
-    shared = [column for column in table.columns if column not in labels and column not in roles]
+    sums = [c for c in table.columns if "seed" in roles and _is_sum(c, table, asked)]
+    shared = [c for c in table.columns if not (c in labels or c in roles or c in sums)]
     names = dict.fromkeys(label.name for label in labels.values())
     rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
     columns = tuple(dict.fromkeys((*shared, *roles, *names)))
-    sums = [column for column in shared if column in names]
+    sums += [column for column in shared if column in names]
     remarks = [f"passed over beside the runs: {some(sums)}"] if sums else []
     return replace(
         table,
@@ -155,6 +156,16 @@ def spread(table: Table, asked: Asked) -> Table:
         roles={**table.roles, **roles},
         alone=False,
         remarks=(*table.remarks, *remarks),
+    )
+
+
+def _is_sum(column: str, table: Table, asked: Asked) -> bool:
+    """Tell whether a column has nothing but means with deviations, and is not wanted."""
+    texts = table.observed(column)
+    return (
+        bool(texts)
+        and not asked.wants(column)
+        and all(isinstance(text, str) and WITH_DEVIATION.fullmatch(text) for text in texts)
     )
 
 

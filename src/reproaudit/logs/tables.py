@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import PAGE_FILE, chart_parts, form_of, stem_of
 from reproaudit.logs.configurations import plain_value, seed_ways
-from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled
+from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled, with_objects
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
     CurveBuilder,
@@ -34,15 +34,19 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.names import (
+    ENDED,
     ITEM_NAMES,
     MADE_NAMES,
     as_template,
     is_own,
     is_seed_name,
     is_status_name,
+    last_part,
+    names_arm,
     names_seed,
     normal,
     says_ended,
+    says_failure,
 )
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import (
@@ -93,7 +97,7 @@ def read_table(source: LogSource, place: str | None = None) -> list[LoggedRun]:
 
 def _written(source: LogSource, text: str, place: str, usual: str | None) -> Table | None:
     if usual:
-        return _with_steps(csv_table(text, place, usual))
+        return _with_steps(with_objects(csv_table(text, place, usual), place))
     if source.ending == NOTEBOOK:
         return notebook_table(parse_json(text, place), place, source.asked)
     if source.ending in TREES:
@@ -185,6 +189,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
         way = "".join(f" If each column is a run: `{line}`." for line in lines)
         raise LogError(source.name, f"{why}{way}{of_columns(table.words)}", *lines)
+    table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
     first, *others = (key.settings for key in builders)
@@ -222,7 +227,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
-    named = names_seed(source.parts)
+    named = names_seed(source.asked.without_arms(source.parts))
     lacks = not named and not any(map(table.column, ("seed", "run", "step")))
     axes = table.named("axis")
     in_time = any(
@@ -233,11 +238,10 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     )
     repeats = _repeats_seeds(table)
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
-    same = _for_empty(source, table, numbered)
-    keys = [_key(f"{source.name}:{line}", row, table, same) for line, row in table.rows]
+    keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
     statuses = table.named("status")
-    words = {column: {_state(row, column) for _, row in table.rows} for column in statuses}
+    words = {column: [_state(row, column) for _, row in table.rows] for column in statuses}
     done = table.column("done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
@@ -270,6 +274,8 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
                 builders[key].unfinished = (f"its column '{column}' says {state}",)
             elif state.lower() == "terminated":
                 builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
+            elif state.lower() not in ENDED:
+                builders[key].remarks[f"'{column}' says {state} of all, which tells nothing"] = None
         if done is not None:
             is_done = str(row.get(done)).lower() == "true"
             builders[key].unfinished = () if is_done else ("its last row says unfinished",)
@@ -278,7 +284,11 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
 
 
 def _state(row: TableRow, column: str) -> str:
-    return str(row.get(column) or "").strip()
+    """Return what a cell says of a run's end; of a truth value, that it failed."""
+    state = str(row.get(column) or "").strip()
+    if says_failure(column):
+        return last_part(column) if state.lower() == "true" else ""
+    return state
 
 
 def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key]:
@@ -312,52 +322,122 @@ def _repeats_seeds(table: Table) -> bool:
     return len(table.apart(*table.having("seed", "axis", "setting"))) < len(table.rows)
 
 
-def _for_empty(source: LogSource, table: Table, numbered: bool) -> dict[str, Any]:
-    """Return what settings are where their cells are empty: the first value that they have.
+def _filled(source: LogSource, table: Table) -> Table:
+    """Return a table whose empty cells of settings have the value above, as merged cells do.
 
-    Nothing, if without it no two rows are of one run and hold the same number, and with it some
-    are: what has a setting and what has none are two things, unless rows are `numbered`.
+    In a log with steps a run's only value goes before it. Nothing is filled if without it no two
+    rows are of one run and hold the same number, and with it some are: what has a setting and what
+    has none are two things, unless rows are numbered.
+
+    Raises:
+        LogError: if a cell of an arm has no value so.
     """
-    settings = table.named("setting")
-    same = {
-        name: next((row[column] for _, row in table.rows if is_said(row.get(column))), None)
-        for name, column in settings.items()
+    stepped = table.column("step") is not None
+    said, of_arms = _incomplete(source, table)
+    if not said:
+        return table
+    named = table.having("seed", "run")
+    of_runs = _of_runs(table, named, said) if stepped and named else {}
+    one = {c for c, cells in said.items() if len({*map(str, cells)}) == 1}
+    above = {c: cells[0] for c, cells in said.items() if c not in of_arms or (c in one and stepped)}
+    rows: list[tuple[int, TableRow]] = []
+    lines: dict[str, list[int]] = {}
+    bare: dict[str, int] = {}
+    for line, row in table.rows:
+        cells = dict(row)
+        for column in said:
+            only = of_runs.get(cells_at(row, named), {}).get(column, {})
+            if is_said(row.get(column)):
+                above[column] = row[column]
+                continue
+            if column not in row and column in of_arms and not stepped:
+                if not source.asked.wants_any(row):  # so that its names are told of no arm
+                    cells[column] = said[column][0]
+                continue
+            if len(only) == 1:
+                (cells[column],) = only.values()
+            elif column in above:
+                cells[column] = above[column]
+            else:
+                bare.setdefault(column, line)
+            lines.setdefault(column, []).append(line)
+        rows.append((line, cells))
+    filled = replace(table, rows=rows)
+    numbered = "seeds" in source.asked.numbered and not stepped
+    fits = numbered or _is_apart(source, filled) or not _is_apart(source, table)
+    if not fits:
+        bare |= {c: own[0] for c, own in lines.items() if c in of_arms and not stepped}
+    for column, line in bare.items() if not stepped or fits else ():
+        text = f"found no '{column}', and none above it that fits; expected one, as others have. "
+        way = "Write it, or say in a mapping `arms: {NAME: null}` which arm has none."
+        raise LogError(f"{source.name}:{line}", text + way)
+    remarks = [
+        f"empty cells of '{column}' have the value above them: lines {some([*map(str, empty)])}"
+        for column, empty in lines.items()
+        if column not in one or (column in of_arms and not stepped)
+    ]
+    return replace(filled, remarks=(*table.remarks, *remarks)) if fits else table
+
+
+def _incomplete(source: LogSource, table: Table) -> tuple[dict[str, list[Any]], set[str]]:
+    """Return what columns of settings with empty cells hold, and which of them tell arms.
+
+    Where an arm has no name, its empty cells are that; a column of runs matters if it tells arms.
+    """
+    columns = table.having("setting", "run")
+    said = {c: [row[c] for _, row in table.rows if is_said(row.get(c))] for c in columns}
+    said = {c: cells for c, cells in said.items() if 0 < len(cells) < len(table.rows)}
+    arms = {arm.lower() for arm in source.asked.arms}
+    of_arms = {
+        column
+        for column, cells in said.items()
+        if arms & {str(cell).lower() for cell in cells} or names_arm(column)
     }
-    wanted = [c for c in table.named("measurement").values() if source.asked.wants(c)]
-    telling = [c for c, (role, _) in table.roles.items() if role in ("seed", "run", "step", "tag")]
-    telling += table.named("axis").values()
-
-    def is_apart(empty: dict[str, Any]) -> bool:
-        numbers = []
-        for _, row in table.rows:
-            at = [row.get(column) for column in telling]
-            at += [row[c] if is_said(row.get(c)) else empty.get(n) for n, c in settings.items()]
-            numbers += [repr((c, at)) for c in wanted if is_observed(row.get(c))]
-        return len(set(numbers)) == len(numbers)
-
-    full = all(is_said(row.get(column)) for column in settings.values() for _, row in table.rows)
-    return same if full or numbered or is_apart(same) or not is_apart({}) else {}
+    passed = {*table.having("run")} - of_arms
+    passed |= of_arms if "none" in arms else set()
+    return {c: cells for c, cells in said.items() if c not in passed}, of_arms
 
 
-def _key(place: str, row: TableRow, table: Table, same: dict[str, Any]) -> _Key:
-    """Return what tells a row's run; `same` are the first values of settings, for empty cells."""
+def _of_runs(
+    table: Table, named: Sequence[str], columns: Collection[str]
+) -> dict[tuple[str, ...], dict[str, dict[str, Any]]]:
+    """Return the values that each run has in some columns, by run, column and text."""
+    of_runs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    for _, row in table.rows:
+        own = of_runs.setdefault(cells_at(row, named), {})
+        for column in columns:
+            if is_said(row.get(column)):
+                own.setdefault(column, {})[str(row[column])] = row[column]
+    return of_runs
+
+
+def _is_apart(source: LogSource, table: Table) -> bool:
+    """Tell whether no two rows hold the same wanted number of one run."""
+    telling = table.having("seed", "run", "step", "tag", "axis", "setting")
+    numbers = [
+        (column, cells_at(row, telling))
+        for column in filter(source.asked.wants, table.having("measurement"))
+        for _, row in table.rows
+        if is_observed(row.get(column))
+    ]
+    return len({*numbers}) == len(numbers)
+
+
+def _key(place: str, row: TableRow, table: Table) -> _Key:
+    """Return what tells a row's run."""
     run = table.column("run")
     seed = table.column("seed")
     stated = ((name, row.get(column)) for name, column in table.named("setting").items())
     return _Key(
         str(row[run]).strip() if run and is_said(row.get(run)) else "",
         _whole(place, row.get(seed), seed, is_seed=True) if seed else None,
-        tuple(
-            (name, plain_value(value if is_said(value) else same[name]))
-            for name, value in stated
-            if is_said(value) or name in same
-        ),
+        tuple((name, plain_value(value)) for name, value in stated if is_said(value)),
     )
 
 
 _IN_TIME = (
     "as a training logs them; expected the column of steps. Name it in the mapping, "
-    "`columns: {step: …}`, or count them: `number: [steps]`"
+    "`columns: {step: …}`"
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -20,7 +20,7 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.documents import holds_number, of_objects
 from reproaudit.logs.logged import LogError, number_of, some
 from reproaudit.logs.names import CLOCK, is_seed_name
-from reproaudit.logs.opening import parse_json
+from reproaudit.logs.opening import parse_object
 from reproaudit.logs.rows import Table, cells_table, csv_table
 
 TEXT_LOG = "text"  # the logger of what is read from lines for people
@@ -264,12 +264,27 @@ def lines_table(text: str, place: str) -> Table | None:
     several = {name for (name, _), own_kinds in kinds.items() if len(own_kinds) > 1}
     rows = [(each.number, {**_by_kind(each, several), **each.counted}) for each in lines]
     counters = {name for each in lines for name in each.counted}
+    rows = [*_without_copies(rows, counters)]
     roles = {name: ("step", "") for name in counters if len(counters) == 1}
     said = [f"{name} ({value})" for name, value in unread.items()]
     remarks = [f"not read, as they are no plain numbers: {some(said)}"] if said else []
     table = of_objects(rows, place)
     table = replace(table, config=config, roles=roles, remarks=tuple(remarks))
     return replace(table, logger=TEXT_LOG)
+
+
+def _without_copies(
+    rows: Iterable[tuple[int, dict[str, Any]]], counters: Collection[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield rows without the numbers that stand at the same step above, as in a summary."""
+    seen: dict[tuple[str, ...], float] = {}
+    for number, row in rows:
+        at = [str(number_of(row.get(counter))) for counter in sorted(counters)]
+        own = {name: number_of(value) for name, value in row.items() if name not in counters}
+        known = {(name, *at): value for name, value in own.items() if value is not None}
+        copies = {key[0] for key, value in known.items() if at and seen.get(key) == value}
+        seen |= known
+        yield number, {name: value for name, value in row.items() if name not in copies}
 
 
 def _unread(line: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -296,7 +311,7 @@ def _line(number: int, line: str) -> _Line:
     if start >= 0 and line.endswith("}"):
         tree: Any = None
         with suppress(LogError):
-            tree = parse_json(line[start:], "")
+            tree = parse_object(line[start:], "")
         return _Line(number, "", {}, tree if isinstance(tree, dict) else {})
     step = _STEP.search(line)
     if step is None:
