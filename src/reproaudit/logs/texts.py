@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from reproaudit.logs.asked import Asked
@@ -22,6 +22,7 @@ from reproaudit.logs.logged import LogError, number_of, some
 from reproaudit.logs.names import CLOCK, is_seed_name
 from reproaudit.logs.opening import parse_object
 from reproaudit.logs.rows import Table, cells_table, csv_table
+from reproaudit.logs.spread import spread
 
 TEXT_LOG = "text"  # the logger of what is read from lines for people
 MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are looked for
@@ -34,6 +35,7 @@ _FRAME = "|+│├"
 _LATEX_RULE = re.compile(r"\\(?:(?:top|mid|bottom|cmid)rule|[ch]line)(?:\([lr]*\))?(?:\{[\d-]*\})?")
 _LATEX_STYLE = re.compile(r"\\(?:textbf|textit|texttt|emph|underline|mathbf)\{([^{}]*)\}")
 _LATEX_HEAD = re.compile(r"[a-z*]*\}(?:\[.\])?(?:\{[^{}]*\})*\{(?:[^{}]|\{[^{}]*\})*\}")
+_CAPTION = re.compile(r"\\caption(?:\[[^][]*\])?\{([^{}]*)\}")
 _LEVELS = frozenset({"info", "debug", "warning", "warn", "error", "critical"})
 
 
@@ -90,14 +92,38 @@ def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
 
 
 def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
-    """Return the tables that hold something wanted as one; else the first, if there is any."""
-    wanted = [each for each in tables if asked.wants_any(each[1].columns)] or tables[:1]
-    if len(wanted) < 2:
-        return next((table for _, table in wanted), None)
-    rows = [{HEADING: heading, **row} for heading, table in wanted for _, row in table.rows]
-    remarks = dict.fromkeys(remark for _, table in wanted for remark in table.remarks)
+    """Return the tables that hold something wanted as one, else those that name an arm.
+
+    If none does, it is the first, and None if there is none. The others are named.
+    """
+    used = [each for each in tables if _holds_wanted(each[1], asked)]
+    used = used or [each for each in tables if _names_arm(each[1], asked)] or tables[:1]
+    others = [_called(*each) for each in tables if each not in used]
+    remarks = [f"tables of it that were not used: {some(others)}"] if others else []
+    if len(used) < 2:
+        alone = next((table for _, table in used), None)
+        return alone and replace(alone, remarks=(*alone.remarks, *remarks))
+    rows = [{HEADING: heading, **row} for heading, table in used for _, row in table.rows]
+    own = dict.fromkeys(remark for _, table in used for remark in table.remarks)
     joined = of_objects(enumerate(rows, start=1), place)
-    return replace(joined, remarks=(*remarks, f"{len(wanted)} tables of it were read as one"))
+    as_one = f"{len(used)} tables of it were read as one"
+    return replace(joined, remarks=(*own, as_one, *remarks))
+
+
+def _holds_wanted(table: Table, asked: Asked) -> bool:
+    """Tell whether a column or a cell of a table names something wanted, or a column an arm."""
+    cells = (str(cell) for _, row in table.rows for cell in row.values())
+    return asked.wants_any(chain(spread(table, asked).columns, cells))
+
+
+def _names_arm(table: Table, asked: Asked) -> bool:
+    texts = chain(table.columns, *(row.values() for _, row in table.rows))
+    return not {str(text).lower() for text in texts}.isdisjoint(asked.arms)
+
+
+def _called(heading: str, table: Table) -> str:
+    columns = ", ".join(filter(None, table.columns))
+    return f"'{heading}' ({columns})" if heading else f"({columns})"
 
 
 def _framed(text: str) -> Iterator[tuple[str, _Cells]]:
@@ -133,7 +159,10 @@ def _latex(text: str) -> Iterator[tuple[str, _Cells]]:
             plain = _LATEX_STYLE.sub(r"\1", plain).replace("$", "")
             plain = re.sub(r"\\([_%#&])", lambda m: "\0" if m[1] == "&" else m[1], plain)
             rows = [row.split("&") for row in plain.split(r"\\") if row.strip()]
-            yield _heading(above.splitlines()), [_plain(row) for row in rows]
+            around = above.rpartition(r"\end{table")[2] + after.partition(r"\end{table")[0]
+            caption = _CAPTION.search(around)
+            heading = caption[1] if caption else _heading(above.splitlines())
+            yield heading, [_plain(row) for row in rows]
         above = after
 
 
