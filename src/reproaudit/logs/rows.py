@@ -30,6 +30,8 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, STEP_NAMES, SUMMARIES, is_seed_name, normal
 
 _COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*")
+IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
+"""What may be a number of thousands, or one of three decimals."""
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
 _PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
@@ -184,7 +186,7 @@ def cells_table(
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
     remarks += _per_cent(rows, header)
-    if delimiter != "," and (example := _point_decimals(rows, name)):
+    if delimiter != "," and (example := _point_decimals(rows, name, delimiter)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
         header[0] = INDEX  # names of rows, as R and pandas write them
@@ -310,9 +312,15 @@ def _per_cent(rows: Sequence[tuple[int, list[str]]], header: Sequence[str]) -> I
                 cells[position] = cells[position].replace("%", "").strip()
 
 
-def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str) -> str | None:
-    """Write decimal commas as points, in place; return the first number that had a comma."""
-    example = next((c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)), None)
+def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str, delimiter: str) -> str | None:
+    """Write decimal commas as points, in place; return the first number that had a comma.
+
+    Commas that may all part thousands are left, unless semicolons part the cells: these do so
+    where the comma is the decimal mark.
+    """
+    written = [c for _, cells in rows for c in cells if _COMMA_NUMBER.fullmatch(c)]
+    is_sure = delimiter == ";" or not all(map(IN_THOUSANDS.fullmatch, written))
+    example = next(iter(written), None) if is_sure else None
     for line, cells in rows if example else ():
         for position, cell in enumerate(cells):
             if _POINT_NUMBER.fullmatch(cell):

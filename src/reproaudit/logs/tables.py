@@ -57,6 +57,7 @@ from reproaudit.logs.opening import (
     read_log_text,
 )
 from reproaudit.logs.rows import (
+    IN_THOUSANDS,
     Table,
     TableRow,
     aggregated,
@@ -339,9 +340,11 @@ def _filled(source: LogSource, table: Table) -> Table:
     named = table.having("seed", "run")
     of_runs = _of_runs(table, named, said) if stepped and named else {}
     one = {c for c, cells in said.items() if len({*map(str, cells)}) == 1}
-    above = {c: cells[0] for c, cells in said.items() if c not in of_arms or (c in one and stepped)}
+    sure = said.keys() - (of_arms - one) if stepped else one - of_arms
+    first = {c: said[c][0] for c in sure}
+    above: dict[str, Any] = {}
     rows: list[tuple[int, TableRow]] = []
-    lines: dict[str, list[int]] = {}
+    lines: dict[tuple[str, str], list[int]] = {}
     bare: dict[str, int] = {}
     for line, row in table.rows:
         cells = dict(row)
@@ -356,24 +359,31 @@ def _filled(source: LogSource, table: Table) -> Table:
                 continue
             if len(only) == 1:
                 (cells[column],) = only.values()
+                whence = "of their run"
             elif column in above:
                 cells[column] = above[column]
+                whence = "above them"
+            elif column in first:
+                cells[column] = first[column]
+                whence = "below them"
             else:
-                bare.setdefault(column, line)
-            lines.setdefault(column, []).append(line)
+                if column in of_arms:
+                    bare.setdefault(column, line)
+                continue
+            lines.setdefault((column, whence), []).append(line)
         rows.append((line, cells))
     filled = replace(table, rows=rows)
     numbered = "seeds" in source.asked.numbered and not stepped
     fits = numbered or _is_apart(source, filled) or not _is_apart(source, table)
     if not fits:
-        bare |= {c: own[0] for c, own in lines.items() if c in of_arms and not stepped}
+        bare |= {c: own[0] for (c, _), own in lines.items() if c in of_arms and not stepped}
     for column, line in bare.items() if not stepped or fits else ():
         text = f"found no '{column}', and none above it that fits; expected one, as others have. "
         way = "Write it, or say in a mapping `arms: {NAME: null}` which arm has none."
         raise LogError(f"{source.name}:{line}", text + way)
     remarks = [
-        f"empty cells of '{column}' have the value above them: lines {some([*map(str, empty)])}"
-        for column, empty in lines.items()
+        f"empty cells of '{column}' have the value {whence}: lines {some([*map(str, empty)])}"
+        for (column, whence), empty in lines.items()
         if column not in one or (column in of_arms and not stepped)
     ]
     return replace(filled, remarks=(*table.remarks, *remarks)) if fits else table
@@ -470,9 +480,10 @@ def _take_row(
                 tag, f"found no '{counter}' that counts its step in {place}; expected one", at
             )
         elif number is None:
-            builder.spoil(
-                tag, f"found {str(value)[:40]!r}, no number, in {place}; expected one", at
-            )
+            fault = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
+            if IN_THOUSANDS.fullmatch(str(value)):
+                fault += ", written without a comma, which may part thousands or decimals"
+            builder.spoil(tag, fault, at)
         else:
             builder.add(tag, step, number, at, line)
 

@@ -43,12 +43,14 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     """Return the table or the lines of numbers in a text, if any; a LogError if a table is none."""
     if is_table(text):
         return csv_table(text, place, "\t")
+    found = [*_framed(text), *_latex(text), *_of_html(text)]
     tables = [
         (heading, cells_table(list(enumerate(cells, start=1)), place))
-        for heading, cells in (*_framed(text), *_latex(text), *_of_html(text))
-        if len(cells) > 1 and len(cells[0]) > 1
+        for heading, cells in found
+        if cells is not None and len(cells) > 1 and len(cells[0]) > 1
     ]
-    drawn = _as_one(tables, place, asked)
+    spanned = [f"'{heading}' (cells span others)" for heading, cells in found if cells is None]
+    drawn = _as_one(tables, place, asked, spanned)
     return drawn or lines_table(text, place) or _aligned(text, place)
 
 
@@ -58,15 +60,18 @@ def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
     Each is called as the last line of its cell.
     """
     tables = []
+    unread: list[str] = []
     for cell in tree.get("cells", ()) if isinstance(tree, dict) else ():
         heading = _heading("".join(cell.get("source", ())).splitlines())
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             text = data.get("text/html") or data.get("text/plain") or output.get("text") or ""
-            with suppress(LogError):
+            try:
                 tables.append((heading, text_table("".join(text), place, asked)))
+            except LogError as error:
+                unread.append(f"'{heading}' ({error.text})")
     found = [(heading, table) for heading, table in tables if table is not None]
-    return _as_one(found, place, asked)
+    return _as_one(found, place, asked, unread)
 
 
 def is_table(text: str) -> bool:
@@ -91,14 +96,17 @@ def _all_number(rows: Sequence[Sequence[Any]]) -> bool:
 # --- tables that are drawn ------------------------------------------------------------------------
 
 
-def _as_one(tables: Sequence[tuple[str, Table]], place: str, asked: Asked) -> Table | None:
+def _as_one(
+    tables: Sequence[tuple[str, Table]], place: str, asked: Asked, unread: Sequence[str]
+) -> Table | None:
     """Return the tables that hold something wanted as one, else those that name an arm.
 
-    If none does, it is the first, and None if there is none. The others are named.
+    If none does, it is the first, and None if there is none. The others are named, and so is
+    what is unread.
     """
     used = [each for each in tables if _holds_wanted(each[1], asked)]
     used = used or [each for each in tables if _names_arm(each[1], asked)] or tables[:1]
-    others = [_called(*each) for each in tables if each not in used]
+    others = [*(_called(*each) for each in tables if each not in used), *unread]
     remarks = [f"tables of it that were not used: {some(others)}"] if others else []
     if len(used) < 2:
         alone = next((table for _, table in used), None)
@@ -149,20 +157,19 @@ def _heading(lines: Sequence[str]) -> str:
     return next(words, "")
 
 
-def _latex(text: str) -> Iterator[tuple[str, _Cells]]:
-    """Yield LaTeX's tables; none with cells that span others."""
+def _latex(text: str) -> Iterator[tuple[str, _Cells | None]]:
+    """Yield LaTeX's tables; None for one with cells that span others."""
     above, *blocks = re.split(r"\\begin\{(?:tabular|longtable)", text)
     for block in blocks:
         body, _, after = block.partition(r"\end{")
-        if r"\multi" not in body:
-            plain = _LATEX_RULE.sub("", _LATEX_HEAD.sub("", body, count=1))
-            plain = _LATEX_STYLE.sub(r"\1", plain).replace("$", "")
-            plain = re.sub(r"\\([_%#&])", lambda m: "\0" if m[1] == "&" else m[1], plain)
-            rows = [row.split("&") for row in plain.split(r"\\") if row.strip()]
-            around = above.rpartition(r"\end{table")[2] + after.partition(r"\end{table")[0]
-            caption = _CAPTION.search(around)
-            heading = caption[1] if caption else _heading(above.splitlines())
-            yield heading, [_plain(row) for row in rows]
+        around = above.rpartition(r"\end{table")[2] + after.partition(r"\end{table")[0]
+        caption = _CAPTION.search(around)
+        heading = caption[1] if caption else _heading(above.splitlines())
+        plain = _LATEX_RULE.sub("", _LATEX_HEAD.sub("", body, count=1))
+        plain = _LATEX_STYLE.sub(r"\1", plain).replace("$", "")
+        plain = re.sub(r"\\([_%#&])", lambda m: "\0" if m[1] == "&" else m[1], plain)
+        rows = [row.split("&") for row in plain.split(r"\\") if row.strip()]
+        yield heading, None if r"\multi" in body else [_plain(row) for row in rows]
         above = after
 
 
@@ -170,16 +177,19 @@ def _plain(row: Sequence[str]) -> list[str]:
     return [" ".join(cell.replace("\0", "&").split()) for cell in row]
 
 
-def _of_html(text: str) -> Iterator[tuple[str, _Cells]]:
-    """Yield the tables of HTML; none with cells that span others."""
+def _of_html(text: str) -> Iterator[tuple[str, _Cells | None]]:
+    """Yield the tables of HTML; None for one with cells that span others."""
     above, *blocks = re.split(r"(?i)<table\b", text)
     for block in blocks:
         body, _, after = block.replace("</TABLE", "</table").partition("</table")
-        if not re.search(r"""(?i)(?:row|col)span=["']?(?!["']?1\b)""", body):
-            rows = re.split(r"(?i)<tr\b[^<>]*>", body)[1:]
-            cells = [re.split(r"(?i)<t[hd]\b[^<>]*>", row)[1:] for row in rows]
-            heading = _heading(re.sub("<[^<>]*>", "\n", above).splitlines())
-            yield heading, [_plain([_untagged(cell) for cell in row]) for row in cells]
+        heading = _heading(re.sub("<[^<>]*>", "\n", above).splitlines())
+        rows = re.split(r"(?i)<tr\b[^<>]*>", body)[1:]
+        cells = [re.split(r"(?i)<t[hd]\b[^<>]*>", row)[1:] for row in rows]
+        spans = re.search(r"""(?i)(?:row|col)span=["']?(?!["']?1\b)""", body)
+        yield (
+            heading,
+            None if spans else [_plain([_untagged(cell) for cell in row]) for row in cells],
+        )
         above = after
 
 
