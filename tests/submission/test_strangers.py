@@ -545,3 +545,131 @@ def test_rows_that_name_no_arm_are_not_those_of_the_method(tmp_path: Path) -> No
     assert "runs.csv:7: found no 'method', and none above it that fits" in refusal(tmp_path, [file])
     made = judged(tmp_path, [file], "arms: {ours: null}")
     assert counts(made) == (4, 5)
+
+
+def test_an_empty_cell_on_top_is_not_said_to_have_what_is_below_it(tmp_path: Path) -> None:
+    rows = [f"{'' if seed == 0 else 'ab'[seed % 2]},{arm},{seed},{v}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "runs.csv", "\n".join(["sweep,method,seed,score", *rows]))
+    told = notes(judged(tmp_path, [file], "vary: [sweep]"))
+    assert "empty cells of 'sweep' have the value above them: lines 7" in told
+
+
+# --- several tables in one text -------------------------------------------------------------------
+
+SIZES = [["Dataset", "# train", "groups"], ["Birds", "4,795", "4"], ["Faces", "162,770", "4"]]
+
+
+def wide(*seeds: int, swapped: bool = False) -> list[list[str]]:
+    """Return a table with a column for each arm, whose names may be swapped."""
+    named = [*reversed(ARMS)] if swapped else [*ARMS]
+    rows = [[str(seed), *(str(own[seed]) for own in ARMS.values())] for seed in seeds]
+    return [["Seed", *named], *rows]
+
+
+def piped(heading: str, cells: list[list[str]]) -> str:
+    first, *rows = (f"| {' | '.join(row)} |" for row in cells)
+    return "\n".join([f"## {heading}", "", first, "|---" * len(cells[0]) + "|", *rows])
+
+
+def in_latex(heading: str, cells: list[list[str]]) -> str:
+    rows = "".join(f"{' & '.join(row)} \\\\\n".replace("#", r"\#") for row in cells)
+    table = f"\\begin{{tabular}}{{lrr}}\n{rows}\\end{{tabular}}"
+    return f"\\begin{{table}}\n\\centering\n{table}\n\\caption{{{heading}}}\n\\end{{table}}\n"
+
+
+def in_html(heading: str, cells: list[list[str]]) -> str:
+    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in cells)
+    return f"<h2>{heading}</h2><table>{rows}</table>"
+
+
+def several(folder: Path, form: str, tables: dict[str, list[list[str]]]) -> Path:
+    if form == "a.ipynb":
+        cells = [
+            {"source": [heading], "outputs": [{"data": {"text/html": in_html(heading, each)}}]}
+            for heading, each in tables.items()
+        ]
+        return dumped(folder / form, {"cells": cells})
+    draw = {"README.md": piped, "table.tex": in_latex, "page.html": in_html}[form]
+    return text(folder / form, "\n\n".join(draw(*each) for each in tables.items()))
+
+
+FORMS_OF_TEXT = ["README.md", "table.tex", "page.html", "a.ipynb"]
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("form", FORMS_OF_TEXT)
+def test_a_table_of_something_else_is_named(tmp_path: Path, form: str, is_last: bool) -> None:
+    tables = {"Runs": wide(*range(5)), "Data": SIZES}
+    order = tables if is_last else dict(reversed(tables.items()))
+    made = judged(tmp_path, [several(tmp_path, form, order)])
+    assert counts(made) == (4, 5)
+    assert "not used: 'Data' (Dataset, # train, groups)" in notes(made)
+
+
+@pytest.mark.parametrize("form", FORMS_OF_TEXT)
+def test_tables_of_the_same_seeds_are_chosen_from(tmp_path: Path, form: str) -> None:
+    tables = {"Birds": wide(*range(5)), "Faces": wide(*range(5), swapped=True)}
+    file = several(tmp_path, form, tables)
+    told = refusal(tmp_path, [file])
+    line = 'runs: [{match: "*heading Faces*", ignore: true}]'
+    assert f"`{line}` leaves those out" in told
+    assert "vary" not in told
+    assert counts(judged(tmp_path, [file], line)) == (4, 5)
+    assert counts(judged(tmp_path, [file], line.replace("Faces", "Birds"))) == (1, 5)
+
+
+def test_tables_below_one_heading_are_numbered_where_seeds_stand_again(tmp_path: Path) -> None:
+    both = f"{piped('Runs', wide(*range(5)))}\n\n{piped('Runs', wide(*range(5), swapped=True))}"
+    file = text(tmp_path / "README.md", both)
+    line = 'runs: [{match: "*heading Runs (2)*", ignore: true}]'
+    assert f"`{line}` leaves those out" in refusal(tmp_path, [file])
+    assert counts(judged(tmp_path, [file], line)) == (4, 5)
+
+
+def test_a_table_that_goes_on_in_another_is_one(tmp_path: Path) -> None:
+    both = f"{piped('Runs', wide(0, 1, 2))}\n\n{piped('Runs', wide(3, 4))}"
+    made = judged(tmp_path, [text(tmp_path / "README.md", both)])
+    assert counts(made) == (4, 5)
+    assert "2 tables of it were read as one" in notes(made)
+
+
+@pytest.mark.parametrize(
+    ("form", "spanned"),
+    [
+        ("table.tex", [[r"\multicolumn{2}{c}{Sum}"], ["ours", "0.9"]]),
+        ("page.html", [["ours</td><td colspan=2>0.9"], ["baseline", "0.5"]]),
+    ],
+)
+def test_a_table_with_cells_that_span_others_is_named(
+    tmp_path: Path, form: str, spanned: list[list[str]]
+) -> None:
+    file = several(tmp_path, form, {"Runs": wide(*range(5)), "Sums": spanned})
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "not used: 'Sums' (cells span others)" in notes(made)
+
+
+def test_where_no_number_has_a_known_name_the_table_that_names_arms_is_read(tmp_path: Path) -> None:
+    rows = [["Method", "Seed", "Points"], *([arm, str(seed), str(v)] for arm, seed, v in RUNS)]
+    told = refusal(tmp_path, [several(tmp_path, "README.md", {"Data": SIZES, "Runs": rows})])
+    assert "found the tags Points; expected score" in told
+
+
+# --- commas ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMS_OF_TEXT)
+@pytest.mark.parametrize("other", ["911", "1,187"])
+def test_thousands_are_not_read_as_decimals(tmp_path: Path, form: str, other: str) -> None:
+    rows = [["Seed", *ARMS], *([str(seed), "1,203", other] for seed in range(5))]
+    told = refusal(tmp_path, [several(tmp_path, form, {"Runs": rows})])
+    assert "found '1,203', no number" in told
+    assert "without a comma, which may part thousands or decimals" in told
+
+
+@pytest.mark.parametrize(("other", "yes"), [("0,911", 5), ("1,2", 5), ("1.187,25", 0)])
+def test_commas_of_which_one_parts_decimals_all_do(tmp_path: Path, other: str, yes: int) -> None:
+    rows = [["Seed", *ARMS], *([str(seed), "1,203", other] for seed in range(5))]
+    made = judged(tmp_path, [several(tmp_path, "README.md", {"Runs": rows})])
+    assert counts(made) == (yes, 5)
+    assert "numbers have decimal commas, such as 1,203" in notes(made)

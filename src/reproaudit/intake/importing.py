@@ -633,8 +633,8 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
     arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
-    is_told = any(ARM_NAME in run.config for run in runs) or of_arms
-    if named and tags and not is_told and all(_above(tag, asked) for tag in tags):
+    told = any(ARM_NAME in run.config for run in runs) or of_arms
+    if named and tags and not told and all(_above(tag, asked) for tag in tags):
         above = some([*dict.fromkeys(_above(tag, asked) for tag in tags)])
         text = (
             f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"
@@ -642,9 +642,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         return [LogError(runs[0].name, f"{text}. Write in a mapping `arms: {{{named}}}`.")]
     line = f"mapping: {{{way}}}"
     offers = [line] if lines else []
-    remarks = some([*dict.fromkeys(remark for run in runs for remark in run.remarks)])
-    told = f"{arms} Also: {remarks}." if remarks else arms
-    fault = LogError(runs[0].name, f"{text} mapping which is which: `{line}`.{told}", *offers)
+    fault = LogError(runs[0].name, f"{text} mapping which is which: `{line}`.{arms}", *offers)
     counted = any(normal(column) in SEED_COUNTS for run in runs for column in run.columns)
     if any("{seed}" in tag or (counted and "{" in tag) for tag in sure.values()):
         raise fault  # this line tells the seeds, too

@@ -69,7 +69,8 @@ def pooled(
 ) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     labels = _labels(runs)
-    differing = [_differing(request, batch, runs[0], other, labels) for other in runs[1:]]
+    repeats = len({placed.seed for placed in runs}) < len(runs)
+    differing = [_differing(request, batch, runs[0], other, labels, repeats) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
     text, tries = _ambiguous(request, role_words(batch), runs)
     if faults or not tries:
@@ -226,11 +227,17 @@ def _labels(runs: Sequence[PlacedRun]) -> set[str]:
 
 
 def _differing(
-    request: Request, batch: Batch, run: PlacedRun, other: PlacedRun, labels: Collection[str]
+    request: Request,
+    batch: Batch,
+    run: PlacedRun,
+    other: PlacedRun,
+    labels: Collection[str],
+    repeats: bool,
 ) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them.
 
-    What tells arms or numbers apart is not offered to be let differ.
+    What tells arms or numbers apart is not offered to be let differ, nor, where the role
+    `repeats` a seed, what tells rows with the same seed apart.
     """
     differences = _differences(request, run, other)
     differing = {key: values for key, values in differences.items() if key not in labels}
@@ -250,12 +257,16 @@ def _differing(
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
         asked = f"If {_called(names, differing)}; else say"
-    alone = [
-        (key, each) for key, values in differing.items() if "nothing" in values for each in values
+    fields = [
+        escape(f"{key} {each}")
+        for key, values in differing.items()
+        if repeats or "nothing" in values
+        for each in reversed(values)
     ]
-    fields = [escape(f"{key} {value}") for key, value in alone]
-    only = [field for field in fields if fnmatchcase(run.run.name + other.run.name, f"*{field}*")]
-    such = f' (`runs: [{{match: "*{only[0]}*", ignore: true}}]` leaves those out)' if only else ""
+    named = (run.run.name, other.run.name)
+    only = [f for f in fields if sum(fnmatchcase(name, f"*{f}*") for name in named) == 1]
+    rule = f"runs: [{{match: {json.dumps(f'*{only[0]}*')}, ignore: true}}]" if only else ""
+    such = f" (`{rule}` leaves those out)" if only else ""
     step = request.mapping.columns.step
     stated_step = f"step: {step}, " if step else ""
     is_one = run.run.files == other.run.files
@@ -266,6 +277,7 @@ def _differing(
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     line = f"vary: [{', '.join(differing)}]"
     may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
+    may_vary &= not (repeats and rule)
     let = f", or let it differ: `{line}`" if may_vary else ""
     offers = [line] if may_vary and None not in told and not is_one else []
     if fits and not names:

@@ -111,11 +111,25 @@ def _as_one(
     if len(used) < 2:
         alone = next((table for _, table in used), None)
         return alone and replace(alone, remarks=(*alone.remarks, *remarks))
+    used = [*_told_apart(used)]
     rows = [{HEADING: heading, **row} for heading, table in used for _, row in table.rows]
     own = dict.fromkeys(remark for _, table in used for remark in table.remarks)
     joined = of_objects(enumerate(rows, start=1), place)
     as_one = f"{len(used)} tables of it were read as one"
     return replace(joined, remarks=(*own, as_one, *remarks))
+
+
+def _told_apart(tables: Sequence[tuple[str, Table]]) -> Iterator[tuple[str, Table]]:
+    """Yield tables with headings, numbered where one of the same has these seeds above."""
+    known: dict[str, list[set[tuple[str, ...]]]] = {}
+    for heading, table in tables:
+        seeds = [column for column in table.columns if is_seed_name(column)]
+        others = [c for c in table.columns if any(number_of(v) is None for v in table.observed(c))]
+        own = table.apart(*seeds, *others) if seeds else set()
+        above = known.setdefault(heading, [])
+        repeats = any(own & each for each in above)
+        above.append(own)
+        yield f"{heading or 'table'} ({len(above)})" if repeats else heading, table
 
 
 def _holds_wanted(table: Table, asked: Asked) -> bool:
