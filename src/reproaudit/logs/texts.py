@@ -111,8 +111,8 @@ def _as_one(
     if len(used) < 2:
         alone = next((table for _, table in used), None)
         return alone and replace(alone, remarks=(*alone.remarks, *remarks))
-    used = [*_told_apart(used)]
-    rows = [{HEADING: heading, **row} for heading, table in used for _, row in table.rows]
+    apart = _told_apart(used)
+    rows = [{HEADING: heading, **row} for heading, table in apart for _, row in table.rows]
     own = dict.fromkeys(remark for _, table in used for remark in table.remarks)
     joined = of_objects(enumerate(rows, start=1), place)
     as_one = f"{len(used)} tables of it were read as one"
