@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
+from itertools import chain
 from typing import Any
 
 from reproaudit.audit.arms import ARM_NAME
@@ -69,8 +70,8 @@ def pooled(
 ) -> list[LogError]:
     """Return the faults of runs of one role: they differ in more than a seed, or have one twice."""
     labels = _labels(runs)
-    repeats = len({placed.seed for placed in runs}) < len(runs)
-    differing = [_differing(request, batch, runs[0], other, labels, repeats) for other in runs[1:]]
+    choices = _choices(runs)
+    differing = [_differing(request, batch, runs[0], other, labels, choices) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
     text, tries = _ambiguous(request, role_words(batch), runs)
     if faults or not tries:
@@ -232,12 +233,11 @@ def _differing(
     run: PlacedRun,
     other: PlacedRun,
     labels: Collection[str],
-    repeats: bool,
+    choices: Collection[str],
 ) -> LogError | None:
     """Return the fault of two runs of one role that differ in their settings, all of them.
 
-    What tells arms or numbers apart is not offered to be let differ, nor, where the role
-    `repeats` a seed, what tells rows with the same seed apart.
+    What tells arms or numbers apart is not offered to be let differ, nor are `choices`.
     """
     differences = _differences(request, run, other)
     differing = {key: values for key, values in differences.items() if key not in labels}
@@ -257,16 +257,9 @@ def _differing(
     asked = f"If {called}, write `configuration: {{{meant}}}`; else say" if fits else "Say"
     if names := request.arm_names(batch.experiment):
         asked = f"If {_called(names, differing)}; else say"
-    fields = [
-        escape(f"{key} {each}")
-        for key, values in differing.items()
-        if repeats or "nothing" in values
-        for each in reversed(values)
-    ]
-    named = (run.run.name, other.run.name)
-    only = [f for f in fields if sum(fnmatchcase(name, f"*{f}*") for name in named) == 1]
-    rule = f"runs: [{{match: {json.dumps(f'*{only[0]}*')}, ignore: true}}]" if only else ""
-    such = f" (`{rule}` leaves those out)" if only else ""
+    is_choice = differing.keys() <= {*choices}
+    rule = _leaves_out(run.run.name, other.run.name, differing, is_choice)
+    such = f" (`{rule}` leaves those out)" if rule else ""
     step = request.mapping.columns.step
     stated_step = f"step: {step}, " if step else ""
     is_one = run.run.files == other.run.files
@@ -277,7 +270,7 @@ def _differing(
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     line = f"vary: [{', '.join(differing)}]"
     may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
-    may_vary &= not (repeats and rule)
+    may_vary &= not (is_choice and rule)
     let = f", or let it differ: `{line}`" if may_vary else ""
     offers = [line] if may_vary and None not in told and not is_one else []
     if fits and not names:
@@ -290,6 +283,32 @@ def _differing(
         f"{of_columns(other.run.columns)}",
         *offers,
     )
+
+
+def _choices(runs: Sequence[PlacedRun]) -> set[str]:
+    """Return the settings whose values part runs with repeated seeds into several without."""
+    configs = [plain_names(placed.run.config) for placed in runs]
+    choices = set[str]()
+    for key in set[str]().union(*configs) - {ARM_NAME}:
+        seeds: dict[str, list[int | None]] = {}
+        for placed, config in zip(runs, configs, strict=True):
+            seeds.setdefault(str(config.get(key)), []).append(placed.seed)
+        repeats = len({*chain(*seeds.values())}) < len(runs)
+        if repeats and all(len({*own}) == len(own) > 1 for own in seeds.values()):
+            choices.add(key)
+    return choices
+
+
+def _leaves_out(
+    name: str, other: str, differing: Mapping[str, tuple[Any, Any]], is_choice: bool
+) -> str:
+    """Return a line that leaves out what has a value that one of two runs has; empty if none."""
+    for key, values in differing.items():
+        for value in reversed(values) if is_choice or "nothing" in values else ():
+            pattern = f"*{escape(f'{key} {value}')}*"
+            if fnmatchcase(name, pattern) != fnmatchcase(other, pattern):
+                return f"runs: [{{match: {json.dumps(pattern)}, ignore: true}}]"
+    return ""
 
 
 def _differences(request: Request, run: PlacedRun, other: PlacedRun) -> dict[str, tuple[Any, Any]]:

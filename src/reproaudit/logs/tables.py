@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
@@ -357,20 +357,11 @@ def _filled(source: LogSource, table: Table) -> Table:
                 if not source.asked.wants_any(row):  # so that its names are told of no arm
                     cells[column] = said[column][0]
                 continue
-            if len(only) == 1:
-                (cells[column],) = only.values()
-                whence = "of their run"
-            elif column in above:
-                cells[column] = above[column]
-                whence = "above them"
-            elif column in first:
-                cells[column] = first[column]
-                whence = "below them"
-            else:
-                if column in of_arms:
-                    bare.setdefault(column, line)
-                continue
-            lines.setdefault((column, whence), []).append(line)
+            if found := _filling(column, only, above, first):
+                cells[column], whence = found
+                lines.setdefault((column, whence), []).append(line)
+            elif column in of_arms:
+                bare.setdefault(column, line)
         rows.append((line, cells))
     filled = replace(table, rows=rows)
     numbered = "seeds" in source.asked.numbered and not stepped
@@ -387,6 +378,19 @@ def _filled(source: LogSource, table: Table) -> Table:
         if column not in one or (column in of_arms and not stepped)
     ]
     return replace(filled, remarks=(*table.remarks, *remarks)) if fits else table
+
+
+def _filling(
+    column: str, only: Mapping[str, Any], above: Mapping[str, Any], first: Mapping[str, Any]
+) -> tuple[Any, str] | None:
+    """Return what an empty cell stands for, and where that is written; None if nothing says it."""
+    if len(only) == 1:
+        return next(iter(only.values())), "of their run"
+    if column in above:
+        return above[column], "above them"
+    if column in first:
+        return first[column], "below them"
+    return None
 
 
 def _incomplete(source: LogSource, table: Table) -> tuple[dict[str, list[Any]], set[str]]:

@@ -104,8 +104,8 @@ def _as_one(
     If none does, it is the first, and None if there is none. The others are named, and so is
     what is unread.
     """
-    used = [each for each in tables if _holds_wanted(each[1], asked)]
-    used = used or [each for each in tables if _names_arm(each[1], asked)] or tables[:1]
+    fitting = [each for each in tables if _holds_wanted(each[1], asked)]
+    used = fitting or [each for each in tables if _names_arm(each[1], asked)] or tables[:1]
     others = [*(_called(*each) for each in tables if each not in used), *unread]
     remarks = [f"tables of it that were not used: {some(others)}"] if others else []
     if len(used) < 2:
