@@ -649,6 +649,14 @@ def test_a_table_with_cells_that_span_others_is_named(
     assert "not used: 'Sums' (cells span others)" in notes(made)
 
 
+def test_a_broken_table_of_a_notebook_is_named(tmp_path: Path) -> None:
+    outputs = {"Runs": piped("Runs", wide(*range(5))), "Sums": "| a | b |\n| 1 | 2 | 3 |"}
+    cells = [{"source": [name], "outputs": [{"text": own}]} for name, own in outputs.items()]
+    made = judged(tmp_path, [dumped(tmp_path / "a.ipynb", {"cells": cells})])
+    assert counts(made) == (4, 5)
+    assert "not used: 'Sums' (found 3 cells; expected 2, as in the header" in notes(made)
+
+
 def test_where_no_number_has_a_known_name_the_table_that_names_arms_is_read(tmp_path: Path) -> None:
     rows = [["Method", "Seed", "Points"], *([arm, str(seed), str(v)] for arm, seed, v in RUNS)]
     told = refusal(tmp_path, [several(tmp_path, "README.md", {"Data": SIZES, "Runs": rows})])

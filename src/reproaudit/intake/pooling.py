@@ -303,8 +303,9 @@ def _leaves_out(
     name: str, other: str, differing: Mapping[str, tuple[Any, Any]], is_choice: bool
 ) -> str:
     """Return a line that leaves out what has a value that one of two runs has; empty if none."""
+    is_more = all("nothing" in values for values in differing.values())
     for key, values in differing.items():
-        for value in reversed(values) if is_choice or "nothing" in values else ():
+        for value in reversed(values) if is_choice or is_more else ():
             pattern = f"*{escape(f'{key} {value}')}*"
             if fnmatchcase(name, pattern) != fnmatchcase(other, pattern):
                 return f"runs: [{{match: {json.dumps(pattern)}, ignore: true}}]"
