@@ -404,6 +404,49 @@ def test_a_rule_that_names_an_arm_goes_before_a_folder_of_all_runs(tmp_path: Pat
     assert counts(made) == (4, 5)
 
 
+# --- the order of steps ---------------------------------------------------------------------------
+
+
+def shuffled(folder: Path, column: str = "step", lacking: int = 0) -> Path:
+    """Steps stand in no order, each once; the last runs lack some of the end."""
+    order = [7, 3, 9, 0, 5, 1, 8, 2, 6, 4]
+    lines = [f"method,seed,{column},score"]
+    for arm, seed, value in RUNS:
+        own = dict(course(value)[: 10 - (lacking if seed == 4 else 0)])
+        lines += [f"{arm},{seed},{step},{own[step]}" for step in order if step in own]
+    return text(folder / "steps.csv", "\n".join(lines))
+
+
+@pytest.mark.parametrize("overlap", ["", "overlap: later", "overlap: earlier"])
+def test_steps_that_stand_unsorted_are_sorted(tmp_path: Path, overlap: str) -> None:
+    made = judged(tmp_path, [shuffled(tmp_path)], f"{LAST}\n{overlap}")
+    assert counts(made) == (4, 5)
+    told = notes(made)
+    assert "its steps stand in another order, each once: its points were sorted by them" in told
+    assert "dropped" not in told
+
+
+@pytest.mark.parametrize(("holds", "dropped"), [("later", 2), ("earlier", 2)])
+def test_what_an_overlap_drops_is_counted(tmp_path: Path, holds: str, dropped: int) -> None:
+    for arm, seed, value in RUNS:
+        points = course(value)
+        lines = [f"{n},{v}" for n, v in [*points[:7], *points[5:]]]
+        text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join(["step,score", *lines]))
+    assert "overlap: later" in offered(refusal(tmp_path, [tmp_path / "logs"], LAST))
+    told = notes(judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: {holds}"))
+    assert f"where steps overlap, the {holds} points hold, and {dropped} were dropped" in told
+
+
+@pytest.mark.parametrize("column", ["task_id", "question_id"])
+def test_tasks_of_an_evaluation_are_no_steps_of_a_training(tmp_path: Path, column: str) -> None:
+    stated = f"{LAST.replace('last', 'mean')}\ncolumns: {{step: {column}}}"
+    assert counts(judged(tmp_path, [shuffled(tmp_path, column)], stated)) == (4, 5)
+    told = refusal(tmp_path, [shuffled(tmp_path, column, lacking=2)], stated)
+    assert "seed 4: it lacks 2 of the 10 steps" in told
+    assert "say how that is known: `complete: …`" in told
+    assert "crashed" not in told
+
+
 # --- what is advised ------------------------------------------------------------------------------
 
 
