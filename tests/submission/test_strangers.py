@@ -404,6 +404,59 @@ def test_a_rule_that_names_an_arm_goes_before_a_folder_of_all_runs(tmp_path: Pat
     assert counts(made) == (4, 5)
 
 
+# --- words in lines of a log ----------------------------------------------------------------------
+
+
+def lines_by_arm(
+    folder: Path, named: str, form: str = "{named}={arm} seed={seed} score={v}"
+) -> Path:
+    lines = [form.format(named=named, arm=arm, seed=seed, v=v) for arm, seed, v in RUNS]
+    return text(folder / "all.log", "\n".join(f"2024-05-01 12:00:14 INFO {each}" for each in lines))
+
+
+BLOCKS = "{named}={arm} seed={seed} of 5\nseed={seed}\nepoch 1 score=0.1\nepoch 2 score={v}"
+
+
+@pytest.mark.parametrize("named", ["model", "config"])
+@pytest.mark.parametrize("form", ["", BLOCKS])
+def test_a_word_in_a_line_tells_its_arm(tmp_path: Path, named: str, form: str) -> None:
+    file = lines_by_arm(tmp_path, named, *filter(None, [form]))
+    made = judged(tmp_path, [file], LAST if form else "{}")
+    assert counts(made) == (4, 5)
+    assert "not read" not in notes(made)
+
+
+def test_a_word_of_no_arm_is_a_setting(tmp_path: Path) -> None:
+    lines = [f"optim=o{arm} seed={seed} score={v}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "all.log", "\n".join(lines))
+    assert "found optim = 'obaseline', where" in refusal(tmp_path, [file], "number: [seeds]")
+    made = judged(tmp_path, [file], "arms: {ours: oours, baseline: obaseline}")
+    assert counts(made) == (4, 5)
+
+
+def test_a_word_that_all_lines_share_is_named(tmp_path: Path) -> None:
+    for arm, seed, v in RUNS:
+        lines = ["model=resnet system=Linux optim=sgd", "loss=nan score=0.1", f"score={v}"]
+        file = tmp_path / "logs" / f"{arm}_seed{seed}.log"
+        text(file, "\n".join(f"epoch {n} {line}" for n, line in enumerate(lines)))
+    made = judged(tmp_path, [tmp_path / "logs"], LAST)
+    assert counts(made) == (4, 5)
+    assert "not read, as they are no plain numbers: optim (sgd)" in notes(made)
+
+
+def test_a_word_below_the_lines_that_it_is_of_is_not_taken_for_that_of_the_next(
+    tmp_path: Path,
+) -> None:
+    lines = []
+    for arm in ARMS:
+        shift = 5 * (arm == "baseline")
+        lines += [f"seed={seed + shift} score={v}" for seed, v in of(arm)]
+        lines.append(f"done with model={arm}")
+    made = judged(tmp_path, [text(tmp_path / "all.log", "\n".join(lines))])
+    assert counts(made)[0] == 0
+    assert "not read, as they are no plain numbers: model (baseline)" in notes(made)
+
+
 # --- the order of steps ---------------------------------------------------------------------------
 
 
