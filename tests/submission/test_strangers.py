@@ -457,6 +457,14 @@ def test_a_word_below_the_lines_that_it_is_of_is_not_taken_for_that_of_the_next(
     assert "not read, as they are no plain numbers: model (baseline)" in notes(made)
 
 
+def test_a_file_without_numbers_is_named_without_a_list_of_them(tmp_path: Path) -> None:
+    text(tmp_path / "logs" / "meta.yaml", "artifact: file:///home/runs\nstage: active\nid: '0'")
+    for arm, seed, value in RUNS:
+        dumped(tmp_path / "logs" / f"{arm}_seed{seed}.json", {"score": value})
+    told = notes(judged(tmp_path, [tmp_path / "logs"]))
+    assert "meta.yaml (holds nothing that is wanted)" in told
+
+
 # --- the order of steps ---------------------------------------------------------------------------
 
 
