@@ -495,7 +495,7 @@ def test_what_an_overlap_drops_is_counted(tmp_path: Path, holds: str, dropped: i
         text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join(["step,score", *lines]))
     assert "overlap: later" in offered(refusal(tmp_path, [tmp_path / "logs"], LAST))
     told = notes(judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: {holds}"))
-    assert f"where steps overlap, the {holds} points hold, and {dropped} were dropped" in told
+    assert f"where steps overlap, the {holds} points hold; dropped: {dropped}" in told
 
 
 @pytest.mark.parametrize("column", ["task_id", "question_id"])

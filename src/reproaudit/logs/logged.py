@@ -412,7 +412,7 @@ class CurveBuilder:
 
 def overlap_remark(holds: str, dropped: int) -> str:
     """Say which points hold where steps overlap, and how many do not."""
-    return f"where steps overlap, the {holds} points hold, and {dropped} were dropped"
+    return f"where steps overlap, the {holds} points hold; dropped: {dropped}"
 
 
 def is_course(numbers: Iterable[float | None]) -> bool:

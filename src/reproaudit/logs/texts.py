@@ -259,7 +259,8 @@ def lines_table(text: str, place: str, asked: Asked) -> Table | None:
             continue
         own = _line(number, line)
         counted = own.counted or counted
-        words = dict(_words(line))
+        is_code = "(" in line and not own.numbers
+        words = {} if is_code else dict(_words(line))
         named = {name: word for name, word in words.items() if _tells(name, word, asked)}
         unread |= {**words, **dict(_unread(line, own.numbers))}
         seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
@@ -314,7 +315,7 @@ def _words(line: str) -> Iterator[tuple[str, str]]:
     if "{" not in line and len(line) <= MOST_IN_SENTENCE:
         for name, written in _WORD.findall(line):
             word = written.strip("'\"")
-            if number_of(word) is None and word != "None":
+            if number_of(word) is None and word not in ("None", name):
                 yield name, word
 
 
