@@ -243,32 +243,7 @@ def lines_table(text: str, place: str, asked: Asked) -> Table | None:
     ``Namespace(…)``, a line with a seed, and ``model=NAME`` say what the run was started with.
     Where they change, they say it of the lines below them.
     """
-    config: dict[str, Any] = {}
-    stated: Mapping[str, Any] = {}
-    lines: list[_Line] = []
-    counted: Mapping[str, Any] = {}
-    unread: dict[str, str] = {}
-    has_points = re.search(r"\d\.\d", text) is not None
-    for number, written in enumerate(_COLOURS.sub("", text).split("\n"), start=1):
-        line = re.split("[\r\b]+", written.strip())[-1]
-        if has_points and "{" not in line:
-            line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
-        if matched := _NAMESPACE.search(line):
-            arguments = _ARGUMENT.findall(matched.group(1))
-            config |= {name: value.strip("'\"") for name, value in arguments if value != "None"}
-            continue
-        own = _line(number, line)
-        counted = own.counted or counted
-        is_code = "(" in line and not own.numbers
-        words = {} if is_code else dict(_words(line))
-        named = {name: word for name, word in words.items() if _tells(name, word, asked)}
-        unread |= {**words, **dict(_unread(line, own.numbers))}
-        seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
-        is_head = bool(seeds) and not own.counted and len(seeds) == len(own.numbers)
-        stated = {**stated, **named, **(seeds if is_head else {})}
-        if any(map(holds_number, own.numbers.values())) and not is_head:
-            own = replace(own, counted=own.counted or counted, stated=stated, words=words)
-            lines.append(own)
+    lines, config, stated, others = _read_lines(text, asked)
     if len(lines) < 2:
         return None
     wanted = [line for line in lines if asked.wants_any(line.numbers)] or lines
@@ -294,11 +269,47 @@ def lines_table(text: str, place: str, asked: Asked) -> Table | None:
     counters = {name for each in lines for name in each.counted}
     rows = [*_without_copies(rows, counters, changing | beside)]
     roles = {name: ("step", "") for name in counters if len(counters) == 1}
-    said = [f"{name} ({value})" for name, value in unread.items() if name not in read]
+    said = [f"{name} ({value})" for name, value in others.items() if name not in read]
     remarks = [f"not read, as they are no plain numbers: {some(said)}"] if said else []
     table = of_objects(rows, place)
     table = replace(table, config=config, roles=roles, remarks=tuple(remarks))
     return replace(table, logger=TEXT_LOG)
+
+
+def _read_lines(
+    text: str, asked: Asked
+) -> tuple[list[_Line], dict[str, Any], Mapping[str, Any], dict[str, str]]:
+    """Return the lines with numbers, what a Namespace says, what was stated last, and what else.
+
+    The last holds every word and what is no plain number, by name.
+    """
+    config: dict[str, Any] = {}
+    stated: Mapping[str, Any] = {}
+    lines: list[_Line] = []
+    counted: Mapping[str, Any] = {}
+    others: dict[str, str] = {}
+    has_points = re.search(r"\d\.\d", text) is not None
+    for number, written in enumerate(_COLOURS.sub("", text).split("\n"), start=1):
+        line = re.split("[\r\b]+", written.strip())[-1]
+        if has_points and "{" not in line:
+            line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
+        if matched := _NAMESPACE.search(line):
+            arguments = _ARGUMENT.findall(matched.group(1))
+            config |= {name: value.strip("'\"") for name, value in arguments if value != "None"}
+            continue
+        own = _line(number, line)
+        counted = own.counted or counted
+        is_code = "(" in line and not own.numbers
+        words = {} if is_code else dict(_words(line))
+        named = {name: word for name, word in words.items() if _tells(name, word, asked)}
+        others |= {**words, **dict(_unread(line, own.numbers))}
+        seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
+        is_head = bool(seeds) and not own.counted and len(seeds) == len(own.numbers)
+        stated = {**stated, **named, **(seeds if is_head else {})}
+        if any(map(holds_number, own.numbers.values())) and not is_head:
+            own = replace(own, counted=own.counted or counted, stated=stated, words=words)
+            lines.append(own)
+    return lines, config, stated, others
 
 
 def _several(stated: Iterable[Mapping[str, Any]]) -> set[str]:
