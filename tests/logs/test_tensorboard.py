@@ -30,8 +30,12 @@ def read(file: Path, *more: Path) -> LoggedRun:
 def test_what_was_written_is_read(
     tmp_path: Path, curves: dict[str, list[tuple[int, float]]]
 ) -> None:
+    """Steps that stand unsorted, each once, are sorted; those that repeat stay as they are."""
     run = read(encoders.event_file(tmp_path / FILE, curves))
-    assert {tag: points(run, tag) for tag in run.curves} == curves
+    read_as = {
+        tag: sorted(own) if len(dict(own)) == len(own) else own for tag, own in curves.items()
+    }
+    assert {tag: points(run, tag) for tag in run.curves} == read_as
 
 
 def test_every_point_of_a_long_series_is_read_not_a_sample(tmp_path: Path) -> None:

@@ -421,7 +421,7 @@ def test_a_curve_that_ends_before_the_others_may_have_diverged_or_be_whole(tmp_p
     ("curve", "said"),
     [
         ([(0, 1.0), (10, 0.5), (10, 0.5)], "step 10 a second time"),
-        ([(0, 1.0), (20, 0.5), (10, 0.5)], "step 10 after 20"),
+        ([(0, 1.0), (20, 0.5), (10, 0.5), (20, 0.5)], "step 10 after 20"),
         ([(-10, 1.0), (0, 0.5)], "step -10"),
         ([(0, 1.0), (10, float("nan"))], "nan at step 10"),
         ([(0, 1.0), (10, float("inf"))], "inf at step 10"),

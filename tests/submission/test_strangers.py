@@ -404,6 +404,110 @@ def test_a_rule_that_names_an_arm_goes_before_a_folder_of_all_runs(tmp_path: Pat
     assert counts(made) == (4, 5)
 
 
+# --- words in lines of a log ----------------------------------------------------------------------
+
+
+def lines_by_arm(
+    folder: Path, named: str, form: str = "{named}={arm} seed={seed} score={v}"
+) -> Path:
+    lines = [form.format(named=named, arm=arm, seed=seed, v=v) for arm, seed, v in RUNS]
+    return text(folder / "all.log", "\n".join(f"2024-05-01 12:00:14 INFO {each}" for each in lines))
+
+
+BLOCKS = "{named}={arm} seed={seed} of 5\nseed={seed}\nepoch 1 score=0.1\nepoch 2 score={v}"
+
+
+@pytest.mark.parametrize("named", ["model", "config"])
+@pytest.mark.parametrize("form", ["", BLOCKS])
+def test_a_word_in_a_line_tells_its_arm(tmp_path: Path, named: str, form: str) -> None:
+    file = lines_by_arm(tmp_path, named, *filter(None, [form]))
+    made = judged(tmp_path, [file], LAST if form else "{}")
+    assert counts(made) == (4, 5)
+    assert "not read" not in notes(made)
+
+
+def test_a_word_of_no_arm_is_a_setting(tmp_path: Path) -> None:
+    lines = [f"optim=o{arm} seed={seed} score={v}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "all.log", "\n".join(lines))
+    assert "found optim = 'obaseline', where" in refusal(tmp_path, [file], "number: [seeds]")
+    made = judged(tmp_path, [file], "arms: {ours: oours, baseline: obaseline}")
+    assert counts(made) == (4, 5)
+
+
+def test_a_word_that_all_lines_share_is_named(tmp_path: Path) -> None:
+    for arm, seed, v in RUNS:
+        lines = ["model=resnet system=Linux optim=sgd", "loss=nan score=0.1", f"score={v}"]
+        file = tmp_path / "logs" / f"{arm}_seed{seed}.log"
+        text(file, "\n".join(f"epoch {n} {line}" for n, line in enumerate(lines)))
+    made = judged(tmp_path, [tmp_path / "logs"], LAST)
+    assert counts(made) == (4, 5)
+    assert "not read, as they are no plain numbers: optim (sgd)" in notes(made)
+
+
+def test_a_word_below_the_lines_that_it_is_of_is_not_taken_for_that_of_the_next(
+    tmp_path: Path,
+) -> None:
+    lines = []
+    for arm in ARMS:
+        shift = 5 * (arm == "baseline")
+        lines += [f"seed={seed + shift} score={v}" for seed, v in of(arm)]
+        lines.append(f"done with model={arm}")
+    made = judged(tmp_path, [text(tmp_path / "all.log", "\n".join(lines))])
+    assert counts(made)[0] == 0
+    assert "not read, as they are no plain numbers: model (baseline)" in notes(made)
+
+
+def test_a_file_without_numbers_is_named_without_a_list_of_them(tmp_path: Path) -> None:
+    text(tmp_path / "logs" / "meta.yaml", "artifact: file:///home/runs\nstage: active\nid: '0'")
+    for arm, seed, value in RUNS:
+        dumped(tmp_path / "logs" / f"{arm}_seed{seed}.json", {"score": value})
+    told = notes(judged(tmp_path, [tmp_path / "logs"]))
+    assert "meta.yaml (holds nothing that is wanted)" in told
+
+
+# --- the order of steps ---------------------------------------------------------------------------
+
+
+def shuffled(folder: Path, column: str = "step", lacking: int = 0) -> Path:
+    """Steps stand in no order, each once; the last runs lack some of the end."""
+    order = [7, 3, 9, 0, 5, 1, 8, 2, 6, 4]
+    lines = [f"method,seed,{column},score"]
+    for arm, seed, value in RUNS:
+        own = dict(course(value)[: 10 - (lacking if seed == 4 else 0)])
+        lines += [f"{arm},{seed},{step},{own[step]}" for step in order if step in own]
+    return text(folder / "steps.csv", "\n".join(lines))
+
+
+@pytest.mark.parametrize("overlap", ["", "overlap: later", "overlap: earlier"])
+def test_steps_that_stand_unsorted_are_sorted(tmp_path: Path, overlap: str) -> None:
+    made = judged(tmp_path, [shuffled(tmp_path)], f"{LAST}\n{overlap}")
+    assert counts(made) == (4, 5)
+    told = notes(made)
+    assert "its steps stand in another order, each once: its points were sorted by them" in told
+    assert "dropped" not in told
+
+
+@pytest.mark.parametrize(("holds", "dropped"), [("later", 2), ("earlier", 2)])
+def test_what_an_overlap_drops_is_counted(tmp_path: Path, holds: str, dropped: int) -> None:
+    for arm, seed, value in RUNS:
+        points = course(value)
+        lines = [f"{n},{v}" for n, v in [*points[:7], *points[5:]]]
+        text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join(["step,score", *lines]))
+    assert "overlap: later" in offered(refusal(tmp_path, [tmp_path / "logs"], LAST))
+    told = notes(judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: {holds}"))
+    assert f"where steps overlap, the {holds} points hold; dropped: {dropped}" in told
+
+
+@pytest.mark.parametrize("column", ["task_id", "question_id"])
+def test_tasks_of_an_evaluation_are_no_steps_of_a_training(tmp_path: Path, column: str) -> None:
+    stated = f"{LAST.replace('last', 'mean')}\ncolumns: {{step: {column}}}"
+    assert counts(judged(tmp_path, [shuffled(tmp_path, column)], stated)) == (4, 5)
+    told = refusal(tmp_path, [shuffled(tmp_path, column, lacking=2)], stated)
+    assert "seed 4: it lacks 2 of the 10 steps" in told
+    assert "say how that is known: `complete: …`" in told
+    assert "crashed" not in told
+
+
 # --- what is advised ------------------------------------------------------------------------------
 
 

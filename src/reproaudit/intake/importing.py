@@ -64,6 +64,7 @@ from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     as_template,
+    counts_items,
     is_called,
     kin,
     kinship,
@@ -583,7 +584,10 @@ def _doubts(
                 f"the first {min(lacking)}",
             )
         whole = "; if nothing is missing, say how that is known: `complete: …`"
-        yield from ((gap, ("crashed", whole)) for gap in gaps)
+        if counts_items(run.step):
+            yield from ((f"{gap}{whole}", None) for gap in gaps)
+        else:
+            yield from ((gap, ("crashed", whole)) for gap in gaps)
 
 
 def _begins_so(curve: Curve) -> bool:

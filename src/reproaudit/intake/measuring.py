@@ -27,7 +27,7 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
-from reproaudit.logs.names import is_length
+from reproaudit.logs.names import counts_items, is_length
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75  # the share of equal distances from which steps count as evenly spaced
@@ -194,7 +194,7 @@ def _gaps_in(curve: Curve, config: Mapping[str, Any], counter: str | None) -> li
     steps that are not evenly spaced (1, 2, 4, 8 …) say nothing of what is left out.
     """
     steps = curve.steps
-    if steps is None or len(steps) < 2:
+    if steps is None or len(steps) < 2 or counts_items(counter):
         return []
     distances = np.diff(steps)
     lengths, counts = np.unique(distances, return_counts=True)

@@ -227,7 +227,7 @@ class GivenNumbers:
         observed: NDArray[np.bool_],
     ) -> Mapping[LoggedCoordinates, Curve]:
         """Return curves that say what is wrong with their steps or places, as a reader's do."""
-        builder = CurveBuilder(self.run, Asked())
+        builder = CurveBuilder(self.run, Asked(plain=True))
         for row, column in np.argwhere(observed):
             step = None if steps is None else int(steps[row])
             builder.add(self.name, step, float(numbers[row, column]), at[column])

@@ -342,7 +342,8 @@ def _reason(path: Path, runs: list[LoggedRun] | LogError) -> str:
     if not runs:
         return _WITHOUT.get(path.suffix.lower(), _PROSE)
     tags = sorted({tag for run in runs for tag in run.curves})
-    return f"holds nothing that is wanted, but {', '.join(tags[:4])}"
+    but = f", but {', '.join(tags[:4])}" if tags else ""
+    return f"holds nothing that is wanted{but}"
 
 
 def _last_checkpoint(folder: Path) -> Path | None:

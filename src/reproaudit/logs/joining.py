@@ -12,7 +12,7 @@ import numpy as np
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES
-from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun
+from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun, overlap_remark
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
 _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval"})
@@ -207,7 +207,12 @@ def continued(
             if joined is None:
                 return None
             curves[tag][at] = joined
-    remark = f"resumed in another folder: where steps overlap, the {holds} points hold"
+    dropped = sum(
+        len(run.curves[tag][at].values) + len(curve.values) - len(curves[tag][at].values)
+        for tag in wanted
+        for at, curve in other.curves[tag].items()
+    )
+    remark = f"resumed in another folder: {overlap_remark(holds, dropped)}"
     remarks = tuple(dict.fromkeys((*run.remarks, *other.remarks, remark)))
     files = (*run.files, *other.files)
     return replace(run, curves=curves, files=files, remarks=remarks) if wanted else None

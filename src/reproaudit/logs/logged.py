@@ -25,6 +25,8 @@ MOST_ROWS = 1_000_000  # rows of a table
 MOST_CAUSES = 12  # causes of faults that one answer lists
 MOST_LISTED = 8  # names that a sentence lists; it counts the others
 FEWEST_LOGGED = 8  # numbers from which neighbours tell a course from numbers in any order
+KEPT_BY_OVERLAP = 0.5
+"""The share of points below which `overlap` would drop what merely stands unsorted."""
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
@@ -386,12 +388,19 @@ class CurveBuilder:
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
-        if self._asked.overlap is not None:
-            return self._overlapped(points, steps), None
-        return points, _out_of_order(points[wrong], points[wrong + 1])
+        kept = self._overlapped(points, steps) if self._asked.overlap is not None else []
+        once = len({*steps}) == len(steps) and len({point.file for point in points}) == 1
+        if once and not self._asked.plain and len(kept) < KEPT_BY_OVERLAP * len(points):
+            remark = "its steps stand in another order, each once: its points were sorted by them"
+            self.remarks[remark] = None
+            return [points[index] for index in np.argsort(steps)], None
+        if kept:
+            remark = overlap_remark(str(self._asked.overlap), len(points) - len(kept))
+            self.remarks[f"'{tag}': {remark}"] = None
+            return kept, None
+        return points, _out_of_order(points[wrong], points[wrong + 1], once)
 
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
-        self.remarks[f"where steps overlap, the {self._asked.overlap} points hold"] = None
         kept: list[int] = []
         for index, step in enumerate(steps):
             while self._asked.overlap == "later" and kept and steps[kept[-1]] >= step:
@@ -399,6 +408,11 @@ class CurveBuilder:
             if not kept or steps[kept[-1]] < step:
                 kept.append(index)
         return [points[index] for index in kept]
+
+
+def overlap_remark(holds: str, dropped: int) -> str:
+    """Say which points hold where steps overlap, and how many do not."""
+    return f"where steps overlap, the {holds} points hold; dropped: {dropped}"
 
 
 def is_course(numbers: Iterable[float | None]) -> bool:
@@ -413,8 +427,10 @@ def is_course(numbers: Iterable[float | None]) -> bool:
     return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())
 
 
-def _out_of_order(earlier: _Point, later: _Point) -> str:
+def _out_of_order(earlier: _Point, later: _Point, once: bool) -> str:
     fault = f"found step {later.step} after {earlier.step}; expected steps that increase"
+    if once:
+        return fault
     if earlier.file != later.file:
         after = f"after step {earlier.step} in '{earlier.file}'"
         fault = f"found step {later.step} in '{later.file}' {after}"

@@ -60,8 +60,11 @@ ENDED = frozenset(
 """What a status says of a run that came to its end."""
 MADE_NAMES = frozenset({"created", "created_at", "start_time"})
 """Columns that say when a run was made, in a table of runs."""
-ITEM_NAMES = re.compile(r"(doc|question|example|prompt|instance|problem|sample)_?(id|idx|index)")
+_ITEMS = "doc|question|example|prompt|instance|problem|sample"
+ITEM_NAMES = re.compile(rf"({_ITEMS})_?(id|idx|index)")
 """Columns that tell the questions apart that one run answered."""
+_COUNTED_ITEMS = re.compile(rf"({_ITEMS}|task|case|item)_?(id|idx|index)")
+"""What a mapping may call the column of steps where they are those of no training."""
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
@@ -141,6 +144,11 @@ def says_ended(status: str, others: Collection[str]) -> bool:
     words = {other.lower() for other in others if other}
     of_all = len(words) == 1 and len(others) > 1 and not _GOES_WRONG.search(status)
     return status.lower() in ENDED or of_all or (status == "TERMINATED" and not words & ENDED)
+
+
+def counts_items(column: str | None) -> bool:
+    """Return True if a column of steps counts tasks or questions, not a training."""
+    return _COUNTED_ITEMS.fullmatch(last_part(column or "")) is not None
 
 
 def says_failure(name: str) -> bool:

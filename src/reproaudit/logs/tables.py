@@ -118,6 +118,7 @@ def _read(source: LogSource, table: Table) -> list[LoggedRun]:
         return []
     items = [column for column in table.columns if ITEM_NAMES.fullmatch(normal(column))]
     is_read = source.asked.plain or "steps" in source.asked.numbered
+    is_read |= source.asked.columns.step in items
     if items and len(table.rows) > 1 and not is_read:
         way = "for their mean, `number: [steps]` and {expression: mean(v), let: {v: …}}"
         source.skipped[source.name] = f"a row for each {items[0]}, which is no run; {way}"

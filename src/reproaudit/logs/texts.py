@@ -12,14 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import Any
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.documents import holds_number, of_objects
 from reproaudit.logs.logged import LogError, number_of, some
-from reproaudit.logs.names import CLOCK, is_seed_name
+from reproaudit.logs.names import CLOCK, is_seed_name, names_arm
 from reproaudit.logs.opening import parse_object
 from reproaudit.logs.rows import Table, cells_table, csv_table
 from reproaudit.logs.spread import spread
@@ -51,7 +51,7 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     ]
     spanned = [f"'{heading}' (cells span others)" for heading, cells in found if cells is None]
     drawn = _as_one(tables, place, asked, spanned)
-    return drawn or lines_table(text, place) or _aligned(text, place)
+    return drawn or lines_table(text, place, asked) or _aligned(text, place)
 
 
 def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
@@ -258,6 +258,11 @@ _HEAD = re.compile(r"^[A-Za-z][A-Za-z ]*: +(?=[A-Za-z][\w ]* [\w ]*[:=] *[-+.]?\
 """What a line is about, before a name of several words."""
 _SAID = re.compile(r"([A-Za-z][^:=|,]*?) *[:=] *([-+.]?\d[^\s|;]*)")
 """A name, a mark and what may be a number."""
+_WORD = re.compile(
+    r"""(?<![^\s|,;(\[])([A-Za-z][\w.-]*)="""
+    r"""("[A-Za-z][^"]*"|'[A-Za-z][^']*'|[A-Za-z][\w./@+-]*)(?=[\s|,;)\]]|$)"""
+)
+"""A name that a word is stated of."""
 _COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|\\x1b\[[\d;]*m")
 _THOUSANDS = re.compile(r"(?<![\w.,])([1-9]\d{0,2}(?:,\d{3})+)(?!\d|,\d)")
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6}
@@ -278,64 +283,127 @@ class _Line:
     kind: str  # the words above its numbers, such as ``valid``
     counted: Mapping[str, Any]  # its step, by the name of what counts
     numbers: Mapping[str, Any]  # its numbers by name
+    # what was stated of arms and settings in words, or of seeds alone, in it or above
+    stated: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)  # what is stated in it in words
 
 
-def lines_table(text: str, place: str) -> Table | None:
+def lines_table(text: str, place: str, asked: Asked) -> Table | None:
     """Return the table of a text log; None if fewer than two lines hold numbers.
 
     A line without a step is of the last step that was named. Where two kinds of lines have a name
     at one step, as those of training and of validation, it begins with that of the kind. A printed
-    ``Namespace(…)`` and a line with a seed say what the run was started with.
+    ``Namespace(…)``, a line with a seed, and ``model=NAME`` say what the run was started with.
+    Where they change, they say it of the lines below them.
     """
-    config: dict[str, Any] = {}
-    lines: list[_Line] = []
-    counted: Mapping[str, Any] = {}
-    unread: dict[str, str] = {}
-    has_points = re.search(r"\d\.\d", text) is not None
-    for number, written in enumerate(_COLOURS.sub("", text).split("\n"), start=1):
-        line = re.split("[\r\b]+", written.strip())[-1]
-        if has_points and "{" not in line:
-            line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
-        if matched := _NAMESPACE.search(line):
-            stated = _ARGUMENT.findall(matched.group(1))
-            config |= {name: value.strip("'\"") for name, value in stated if value != "None"}
-            continue
-        own = _line(number, line)
-        counted = own.counted or counted
-        unread |= dict(_unread(line, own.numbers))
-        seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
-        if seeds and not own.counted and len(seeds) == len(own.numbers):
-            config |= seeds
-        elif any(map(holds_number, own.numbers.values())):
-            lines.append(replace(own, counted=own.counted or counted))
+    lines, config, stated, others = _read_lines(text, asked)
     if len(lines) < 2:
         return None
+    wanted = [line for line in lines if asked.wants_any(line.numbers)] or lines
+    above = [stated, *(line.stated for line in wanted)]
+    several = _several(above)
+    # what was not said above the first of them may be said below each
+    unclear = several - wanted[0].stated.keys()
+    changing = several - unclear
+    for each_stated in above:
+        config |= {name: value for name, value in each_stated.items() if name not in several}
+    beside = _several([line.words for line in wanted]) - stated.keys()
+    read = {*stated, *beside} - unclear
     kinds: dict[tuple[str, str], set[str]] = {}
     for each in lines:
         for name in each.numbers:
             kinds.setdefault((name, repr(each.counted)), set()).add(each.kind)
-    several = {name for (name, _), own_kinds in kinds.items() if len(own_kinds) > 1}
-    rows = [(each.number, {**_by_kind(each, several), **each.counted}) for each in lines]
+    of_kinds = {name for (name, _), own_kinds in kinds.items() if len(own_kinds) > 1}
+    rows = []
+    for each in lines:
+        told = {name: value for name, value in each.stated.items() if name in changing}
+        told |= {name: word for name, word in each.words.items() if name in beside}
+        rows.append((each.number, {**told, **_by_kind(each, of_kinds), **each.counted}))
     counters = {name for each in lines for name in each.counted}
-    rows = [*_without_copies(rows, counters)]
+    rows = [*_without_copies(rows, counters, changing | beside)]
     roles = {name: ("step", "") for name in counters if len(counters) == 1}
-    said = [f"{name} ({value})" for name, value in unread.items()]
+    said = [f"{name} ({value})" for name, value in others.items() if name not in read]
     remarks = [f"not read, as they are no plain numbers: {some(said)}"] if said else []
     table = of_objects(rows, place)
     table = replace(table, config=config, roles=roles, remarks=tuple(remarks))
     return replace(table, logger=TEXT_LOG)
 
 
+def _read_lines(
+    text: str, asked: Asked
+) -> tuple[list[_Line], dict[str, Any], Mapping[str, Any], dict[str, str]]:
+    """Return the lines with numbers, what a Namespace says, what was stated last, and what else.
+
+    The last holds every word and what is no plain number, by name.
+    """
+    config: dict[str, Any] = {}
+    stated: Mapping[str, Any] = {}
+    lines: list[_Line] = []
+    counted: Mapping[str, Any] = {}
+    others: dict[str, str] = {}
+    has_points = re.search(r"\d\.\d", text) is not None
+    for number, written in enumerate(_COLOURS.sub("", text).split("\n"), start=1):
+        line = re.split("[\r\b]+", written.strip())[-1]
+        if has_points and "{" not in line:
+            line = _THOUSANDS.sub(lambda matched: matched[1].replace(",", ""), line)
+        if matched := _NAMESPACE.search(line):
+            arguments = _ARGUMENT.findall(matched.group(1))
+            config |= {name: value.strip("'\"") for name, value in arguments if value != "None"}
+            continue
+        own = _line(number, line)
+        counted = own.counted or counted
+        is_code = "(" in line and not own.numbers
+        words = {} if is_code else dict(_words(line))
+        named = {name: word for name, word in words.items() if _tells(name, word, asked)}
+        others |= {**words, **dict(_unread(line, own.numbers))}
+        seeds = {name: value for name, value in own.numbers.items() if is_seed_name(name)}
+        is_head = bool(seeds) and not own.counted and len(seeds) == len(own.numbers)
+        stated = {**stated, **named, **(seeds if is_head else {})}
+        if any(map(holds_number, own.numbers.values())) and not is_head:
+            own = replace(own, counted=own.counted or counted, stated=stated, words=words)
+            lines.append(own)
+    return lines, config, stated, others
+
+
+def _several(stated: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names that have several values."""
+    values: dict[str, set[str]] = {}
+    for each in stated:
+        for name, value in each.items():
+            values.setdefault(name, set()).add(str(value))
+    return {name for name, own in values.items() if len(own) > 1}
+
+
+def _words(line: str) -> Iterator[tuple[str, str]]:
+    """Yield the names in a line that a word is stated of: ``model=plain``."""
+    if "{" not in line and len(line) <= MOST_IN_SENTENCE:
+        for name, written in _WORD.findall(line):
+            word = written.strip("'\"")
+            if number_of(word) is None and word not in ("None", name):
+                yield name, word
+
+
+def _tells(name: str, word: str, asked: Asked) -> bool:
+    """Tell whether a word is an arm's, or what is called so is a setting of the audit."""
+    is_arm = word.lower() in {arm.lower() for arm in asked.arms}
+    return is_arm or names_arm(name) or name in asked.settings
+
+
 def _without_copies(
-    rows: Iterable[tuple[int, dict[str, Any]]], counters: Collection[str]
+    rows: Iterable[tuple[int, dict[str, Any]]], counters: Collection[str], told: Collection[str]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield rows without the numbers that stand at the same step above, as in a summary."""
+    """Yield rows without the numbers that stand at the same step above, as in a summary.
+
+    Those of another seed, or of what else is `told` of rows, are no copies.
+    """
     seen: dict[tuple[str, ...], float] = {}
     for number, row in rows:
+        of_run = {name: value for name, value in row.items() if name in told or is_seed_name(name)}
         at = [str(number_of(row.get(counter))) for counter in sorted(counters)]
-        own = {name: number_of(value) for name, value in row.items() if name not in counters}
-        known = {(name, *at): value for name, value in own.items() if value is not None}
-        copies = {key[0] for key, value in known.items() if at and seen.get(key) == value}
+        key = (*at, *map(str, sorted(of_run.items())))
+        own = {n: number_of(v) for n, v in row.items() if n not in counters and n not in of_run}
+        known = {(name, *key): value for name, value in own.items() if value is not None}
+        copies = {place[0] for place, value in known.items() if at and seen.get(place) == value}
         seen |= known
         yield number, {name: value for name, value in row.items() if name not in copies}
 
