@@ -487,6 +487,17 @@ def test_steps_that_stand_unsorted_are_sorted(tmp_path: Path, overlap: str) -> N
     assert "dropped" not in told
 
 
+def test_a_run_that_went_on_from_an_earlier_step_is_not_sorted(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        again = [(step + 0.5, number) for step, number in course(value)[5:]]
+        points = [(2 * step, number) for step, number in [*course(value)[:7], *again]]
+        lines = [f"{step:.0f},{number}" for step, number in points]
+        text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join(["step,score", *lines]))
+    assert "overlap: later" in offered(refusal(tmp_path, [tmp_path / "logs"], LAST))
+    told = notes(judged(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: later"))
+    assert "where steps overlap, the later points hold; dropped: 1" in told
+
+
 @pytest.mark.parametrize(("holds", "dropped"), [("later", 2), ("earlier", 2)])
 def test_what_an_overlap_drops_is_counted(tmp_path: Path, holds: str, dropped: int) -> None:
     for arm, seed, value in RUNS:

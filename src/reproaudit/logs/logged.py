@@ -25,8 +25,8 @@ MOST_ROWS = 1_000_000  # rows of a table
 MOST_CAUSES = 12  # causes of faults that one answer lists
 MOST_LISTED = 8  # names that a sentence lists; it counts the others
 FEWEST_LOGGED = 8  # numbers from which neighbours tell a course from numbers in any order
-KEPT_BY_OVERLAP = 0.5
-"""The share of points below which `overlap` would drop what merely stands unsorted."""
+UNSORTED = 0.25
+"""The share of moves to a lower step above which steps stand unsorted: a resumed run makes few."""
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
@@ -388,17 +388,19 @@ class CurveBuilder:
         wrong = next((i for i, (a, b) in enumerate(pairwise(steps)) if b <= a), None)
         if wrong is None:
             return points, None
-        kept = self._overlapped(points, steps) if self._asked.overlap is not None else []
         once = len({*steps}) == len(steps) and len({point.file for point in points}) == 1
-        if once and not self._asked.plain and len(kept) < KEPT_BY_OVERLAP * len(points):
+        back = sum(b < a for a, b in pairwise(steps))
+        if once and not self._asked.plain and back > UNSORTED * (len(steps) - 1):
             remark = "its steps stand in another order, each once: its points were sorted by them"
             self.remarks[remark] = None
             return [points[index] for index in np.argsort(steps)], None
-        if kept:
+        if self._asked.overlap is not None:
+            kept = self._overlapped(points, steps)
             remark = overlap_remark(str(self._asked.overlap), len(points) - len(kept))
             self.remarks[f"'{tag}': {remark}"] = None
             return kept, None
-        return points, _out_of_order(points[wrong], points[wrong + 1], once)
+        is_plain = once and self._asked.plain
+        return points, _out_of_order(points[wrong], points[wrong + 1], is_plain)
 
     def _overlapped(self, points: Sequence[_Point], steps: Sequence[int]) -> list[_Point]:
         kept: list[int] = []
@@ -427,9 +429,9 @@ def is_course(numbers: Iterable[float | None]) -> bool:
     return bool((np.diff(values) ** 2).sum() < NEIGHBOURS * ((values - values.mean()) ** 2).sum())
 
 
-def _out_of_order(earlier: _Point, later: _Point, once: bool) -> str:
+def _out_of_order(earlier: _Point, later: _Point, is_plain: bool) -> str:
     fault = f"found step {later.step} after {earlier.step}; expected steps that increase"
-    if once:
+    if is_plain:
         return fault
     if earlier.file != later.file:
         after = f"after step {earlier.step} in '{earlier.file}'"
