@@ -92,6 +92,7 @@ def done(finished: Path, at: Place) -> Place:
         (["report", "mini", "--tier", "custom"], "no tier 'custom'."),
         (["run", "mini", "--fail-on", "not-suported"], "Did you mean 'not-supported'?"),
         (["report", "mini", "--fail-on", "bad"], "--fail-on: no outcome 'bad'."),
+        (["report", "mini", "--fail-on", ", "], "--fail-on: found no outcome in ', '; expected"),
         (["report", "mini", "--format", "pdf"], "no format 'pdf'."),
         (["run", "mini", "--seeds", "4-0"], "--seeds: found '4-0'. Write 0-4, or 7,9,20-22."),
         (["run", "mini", "--seeds", "0-99999"], "more than 10000 seeds"),

@@ -498,6 +498,20 @@ def test_a_run_that_went_on_from_an_earlier_step_is_not_sorted(tmp_path: Path) -
     assert "where steps overlap, the later points hold; dropped: 1" in told
 
 
+def test_a_run_that_diverged_stands_beside_a_curve_that_is_left_out(tmp_path: Path) -> None:
+    audit = AUDIT.format(form="every_step: []").replace(
+        "measurements: {", "measurements: {loss: {every_step: [], says: The loss.}, "
+    )
+    text(tmp_path / "producers.yaml", audit)
+    for arm, seed, value in RUNS:
+        cut = range(7 if seed == 2 else 10)
+        lines = [f"{n},{v},{v if n in cut else ''}" for n, v in course(value)]
+        text(tmp_path / "logs" / f"{arm}_seed{seed}.csv", "\n".join(["step,score,loss", *lines]))
+    rule = text(tmp_path / "m.yaml", 'runs: [{match: "*ours_seed0*", status: diverged}]')
+    made = judge_logs(load_audit(tmp_path / "producers.yaml"), [tmp_path / "logs"], rule)
+    assert "Left out: 'loss'" in "\n".join([*made.logs.lines, *map(str, made.logs.left_out)])
+
+
 @pytest.mark.parametrize(("holds", "dropped"), [("later", 2), ("earlier", 2)])
 def test_what_an_overlap_drops_is_counted(tmp_path: Path, holds: str, dropped: int) -> None:
     for arm, seed, value in RUNS:

@@ -189,11 +189,19 @@ Formats = Annotated[
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
+def _outcomes_in(text: str) -> frozenset[str]:
+    """Return the outcomes that a text names, or raise a UsageError if it names none."""
+    outcomes: frozenset[str] = _notebook.known_outcomes(text)
+    if not outcomes:
+        raise UsageError(f"found no outcome in '{text}'; expected one or more, such as error.")
+    return outcomes
+
+
 FailOn = Annotated[
     frozenset[str] | None,
     parsed(
         "--fail-on",
-        lambda text: _notebook.known_outcomes(text),
+        _outcomes_in,
         "OUTCOMES",
         "Exit with 1 on these: not-supported[,…].",
     ),

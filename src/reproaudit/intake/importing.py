@@ -70,6 +70,7 @@ from reproaudit.logs.names import (
     kinship,
     may_be,
     normal,
+    tells_version,
     words_of_name,
 )
 from reproaudit.records import Origin
@@ -614,7 +615,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    placed = {as_template(tag, asked.arms) for tag in there}
+    placed = {as_template(tag, asked.arms) for tag in there if not tells_version(tag)}
     tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}

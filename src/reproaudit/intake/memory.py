@@ -17,6 +17,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from reproaudit.audit.layout import Dumper
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, MeasurementKind
@@ -135,7 +136,7 @@ def manifest_text(audit: Audit, runs: Sequence[MeasuredRuns], head: Mapping[str,
     """Return a manifest of runs, with a table for each run and measurement."""
     entries = [entry for index, run in enumerate(runs) for entry in entries_of(run, index)]
     manifest = {**head, "paper": audit.paper.slug, "runs": entries}
-    return yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(manifest, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def plain_settings(settings: Mapping[str, SettingValue]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 import yaml
 
 from reproaudit.audit.draft import TODO
+from reproaudit.audit.layout import Dumper
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.declarations import MeasurementKind
@@ -133,7 +134,12 @@ def _open_table(audit: Audit, batch: Batch, name: str) -> str:
 
 def _yaml(data: Any) -> str:
     """Return data with each list on one line, which may be a comment's."""
-    text: str = yaml.safe_dump(
-        data, sort_keys=False, allow_unicode=True, width=sys.maxsize, default_flow_style=None
+    text: str = yaml.dump(
+        data,
+        Dumper=Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=sys.maxsize,
+        default_flow_style=None,
     )
     return text.strip("{}\n") + "\n" if isinstance(data, dict) else text

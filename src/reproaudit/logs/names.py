@@ -213,6 +213,11 @@ def is_started_with(name: str) -> bool:
     return _STARTED_WITH.fullmatch(normal(name)) is not None
 
 
+def tells_version(name: str) -> bool:
+    """Return True if a number below or under this name counts versions: ``versions.arc``."""
+    return not {"version", "versions"}.isdisjoint(words_of_name(name))
+
+
 def is_own(name: str) -> bool:
     """Return True if a name is called as what is each run's own affair."""
     return _OWN.search(normal(name)) is not None
