@@ -189,6 +189,8 @@ Formats = Annotated[
 ]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Claims = Annotated[list[str] | None, Option("--claim", help="Only this claim; may be repeated.")]
+
+
 def _outcomes_in(text: str) -> frozenset[str]:
     """Return the outcomes that a text names, or raise a UsageError if it names none."""
     outcomes: frozenset[str] = _notebook.known_outcomes(text)
