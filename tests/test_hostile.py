@@ -102,6 +102,13 @@ def test_every_misdeed_is_one_failed_cell(tmp_path, jobs, capfd):
     assert again == Summary(present=1, failed=1)
 
 
+def test_what_a_fork_shares_with_its_worker_counts_once(tmp_path):
+    """The defect: a cell that started a process was ended, since its memory was counted twice."""
+    limits = Limits(memory=1_000_000_000)
+    summary, _ = run(Store(tmp_path / "runs"), cell("copies"), jobs=1, limits=limits)
+    assert summary == Summary(completed=1)
+
+
 def test_a_worker_lives_on_from_job_to_job(tmp_path, workers):
     """Processes are started for jobs that die, not for each job."""
     run(Store(tmp_path / "runs"), *(cell("good", seed) for seed in range(6)))

@@ -61,6 +61,16 @@ def eat_elsewhere() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def copy() -> None:
+    """Hold 320 MB, and fork a child that shares them and writes none."""
+    kept = np.ones(40_000_000)
+    child = os.fork()
+    if not child:
+        time.sleep(kept[0])
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 def raises(error: BaseException) -> None:
     raise error
 
@@ -120,6 +130,7 @@ DEEDS: dict[str, Callable[[], None]] = {
     "shouts": shout,
     "floods": flood,
     "good": lambda: None,
+    "copies": copy,
     "scatters": scatter,
 }
 RESULTS: dict[str, Callable[[], Measurements]] = {

@@ -144,7 +144,7 @@ class RunRule(StrictModel):
     def matches(self, run: str) -> bool:
         """Return True for a run that is called so, or of whose name a part is.
 
-        That is the last one if there is no slash, and what stands in parentheses: `seed_3`, too.
+        That is the last one if there is no slash, and a text in parentheses: `seed_3`, too.
         """
         file, _, told = run.removesuffix(")").partition(" (")
         names = [run, f"{file} ({told.replace(' ', '_')})", *told.split(", ")]

@@ -26,7 +26,7 @@ RUN_NAMES = ("run_id", "run_uuid", "run.hash", "run_name", "run.name", "run")
 CONTEXT = "metric.context."
 """What the columns begin with that tell numbers of one name apart, as Aim writes them."""
 CONTEXT_NAMES = frozenset({"context", "runcontext", "run_context", "split", "subset", "phase"})
-"""Columns of a long table that do so where one name has several."""
+"""Columns of a long table that tell numbers apart where a name has several."""
 SEED_LIKE = re.compile(r"(?i)seed|trial|fold|repeat|repetition|replicate|split|^run$")
 """In the names of columns that may tell runs apart as seeds do."""
 SETTING_PREFIXES = re.compile(

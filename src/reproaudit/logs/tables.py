@@ -355,7 +355,7 @@ def _filled(source: LogSource, table: Table) -> Table:
                 above[column] = row[column]
                 continue
             if column not in row and column in of_arms and not stepped:
-                if not source.asked.wants_any(row):  # so that its names are told of no arm
+                if not source.asked.wants_any(row):  # so that its names tell no arm
                     cells[column] = said[column][0]
                 continue
             if found := _filling(column, only, above, first):

@@ -27,7 +27,7 @@ from reproaudit.logs.spread import spread
 TEXT_LOG = "text"  # the logger of what is read from lines for people
 MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are looked for
 MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
-HEADING = "heading"  # the column of what stands above each of several tables
+HEADING = "heading"  # the column of the heading above each of several tables
 
 _Cells = list[list[str]]
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
@@ -120,7 +120,7 @@ def _as_one(
 
 
 def _told_apart(tables: Sequence[tuple[str, Table]]) -> Iterator[tuple[str, Table]]:
-    """Yield tables with headings, numbered where one of the same has these seeds above."""
+    """Yield tables with headings, numbered where a table above has the same heading and seeds."""
     known: dict[str, list[set[tuple[str, ...]]]] = {}
     for heading, table in tables:
         seeds = [column for column in table.columns if is_seed_name(column)]
@@ -149,7 +149,7 @@ def _called(heading: str, table: Table) -> str:
 
 
 def _framed(text: str) -> Iterator[tuple[str, _Cells]]:
-    """Yield tables whose lines begin and end with a bar, with what stands above each."""
+    """Yield tables whose lines begin and end with a bar, with the heading of each."""
     above = ""
     for is_framed, group in groupby(text.splitlines(), _is_framed):
         lines = [line.strip() for line in group]
@@ -238,7 +238,7 @@ def _aligned(text: str, place: str) -> Table | None:
 
 
 def _split(line: str, gap: str) -> list[str]:
-    """Return the cells of a line: what stands in quotes is one."""
+    """Return the cells of a line; a text in quotes is one cell."""
     if '"' in line:
         return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', line)]
     return re.split(gap, line.strip())
@@ -453,7 +453,7 @@ def _kind(part: str) -> str:
 
 
 def _once(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return numbers by name; what stands twice in a line is none."""
+    """Return numbers by name, without names that occur twice in a line."""
     counts = Counter(name for name, _ in pairs)
     several = {
         name: " and ".join(value for other, value in pairs if other == name)

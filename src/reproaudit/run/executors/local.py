@@ -272,18 +272,20 @@ class _Worker:
     def over(self, limits: Limits) -> str | None:
         if limits.seconds is not None and time.monotonic() - self._began > limits.seconds:
             return f"it took longer than {limits.seconds:g} s (--cell-timeout)"
-        if limits.memory is not None and self._resident() > limits.memory:
+        if limits.memory is not None and self._held() > limits.memory:
             return f"it took more than {limits.memory:,} bytes of memory (--memory)"
         return None
 
-    def _resident(self) -> int:
-        resident = 0
+    def _held(self) -> int:
+        """Return the bytes that it holds, with those that its children do not share with it."""
+        held = 0
         with suppress(psutil.Error):
             worker = psutil.Process(self.process.pid)
-            for process in (worker, *worker.children(recursive=True)):
+            held = worker.memory_info().rss
+            for child in worker.children(recursive=True):
                 with suppress(psutil.Error):  # it has ended meanwhile
-                    resident += process.memory_info().rss
-        return resident
+                    held += child.memory_full_info().uss  # a fork shares its pages until it writes
+        return held
 
     def end(self, seconds: float) -> str:
         """Ends what is left of it and of all that it started, after some seconds; how it ended."""
