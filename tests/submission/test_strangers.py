@@ -487,6 +487,25 @@ def test_steps_that_stand_unsorted_are_sorted(tmp_path: Path, overlap: str) -> N
     assert "dropped" not in told
 
 
+def test_runs_that_are_called_by_hashes_are_numbered(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        name = f"{arm}/{seed:x}1c0da0f3af"[: len(arm) + 9]
+        lines = "\n".join(f"step:{step} score:{number:.4f}" for step, number in course(value))
+        text(tmp_path / "logs" / f"{name}.txt", lines)
+    made = judged(tmp_path, [tmp_path / "logs"], f"{LAST}\nnumber: [seeds]")
+    assert counts(made) == (4, 5)
+
+
+@pytest.mark.parametrize("column", ["metric", "versions.score"])
+def test_a_column_of_words_or_versions_is_not_offered(tmp_path: Path, column: str) -> None:
+    word = "accuracy" if column == "metric" else "1"
+    lines = [f"{word},{seed},{value}" for arm, seed, value in RUNS if arm == "ours"]
+    text(tmp_path / "ours.csv", "\n".join([f"{column},seed,result", *lines]))
+    told = refusal(tmp_path, [tmp_path / "ours.csv"])
+    assert f'"{column}"' not in told
+    assert "result" in told
+
+
 def test_a_run_that_went_on_from_an_earlier_step_is_not_sorted(tmp_path: Path) -> None:
     for arm, seed, value in RUNS:
         again = [(step + 0.5, number) for step, number in course(value)[5:]]

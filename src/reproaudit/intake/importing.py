@@ -615,7 +615,13 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    placed = {as_template(tag, asked.arms) for tag in there if not tells_version(tag)}
+    numeric = {
+        tag
+        for run in runs
+        for tag, at in run.curves.items()
+        if not (tells_version(tag) or any(curve.is_text for curve in at.values()))
+    }
+    placed = {as_template(tag, asked.arms) for tag in numeric}
     tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}

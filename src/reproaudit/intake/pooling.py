@@ -20,7 +20,14 @@ from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_
 from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
 from reproaudit.logs.mapping import MappingFile, pattern_of
-from reproaudit.logs.names import SEED_IN_NAME, SEED_LIKE, is_label, is_own, tells_apart
+from reproaudit.logs.names import (
+    SEED_IN_NAME,
+    SEED_LIKE,
+    is_label,
+    is_own,
+    tells_apart,
+    without_numbers,
+)
 
 _STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
 MOST_GROUPS = 5  # groups of runs, and arms, that a sentence lists
@@ -161,7 +168,7 @@ def _ambiguous(
             return f"{text}; expected it once.", (other, placed.run)
         if placed.seed is not None:
             seen[placed.seed] = placed.run
-    stems = [re.sub(r"\d+", "#", "/".join(run.run.parts)) for run in runs]
+    stems = [without_numbers("/".join(run.run.parts)) for run in runs]
     for placed, stem in zip(runs, stems, strict=True):
         named = any(each.run.config for each in runs) or request.mapping.rule(placed.run.name)
         if stem != stems[0] and not named:

@@ -156,6 +156,7 @@ class Curve:
         fault: why the numbers cannot be used, if they cannot; it matters only if they are wanted.
         emptied: the steps of the empty cells after its last number.
         offers: the lines of a mapping that answer the fault.
+        is_text: whether words stand where numbers would.
     """
 
     place: str
@@ -164,6 +165,7 @@ class Curve:
     fault: str | None = None
     emptied: tuple[int, ...] = ()
     offers: tuple[str, ...] = ()
+    is_text: bool = False
 
     @property
     def all_steps(self) -> frozenset[int]:
@@ -244,6 +246,7 @@ class _Gathered:
     points: list[_Point] = field(default_factory=list)
     emptied: list[int] = field(default_factory=list)
     fault: str | None = None
+    is_text: bool = False
 
 
 class CurveBuilder:
@@ -296,9 +299,10 @@ class CurveBuilder:
         if step is not None:
             gathered.emptied.append(step)
 
-    def spoil(self, tag: str, fault: str, at: LoggedCoordinates) -> None:
+    def spoil(self, tag: str, fault: str, at: LoggedCoordinates, *, is_text: bool = False) -> None:
         """Note that a tag holds no number, which is a fault if the tag is wanted."""
         gathered = self._of(tag, at)
+        gathered.is_text |= is_text
         gathered.fault = gathered.fault or fault
 
     def purge(self, step: int) -> None:
@@ -338,7 +342,8 @@ class CurveBuilder:
             steps = np.array(numbers, dtype=np.int64) if points and None not in numbers else None
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in gathered.emptied if step > last)
-            made = Curve(self.place, steps, values, fault, emptied, offers)
+            is_text = gathered.is_text and not points
+            made = Curve(self.place, steps, values, fault, emptied, offers, is_text)
             curves.setdefault(tag, {})[at] = made
         return curves
 

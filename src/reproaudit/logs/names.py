@@ -99,7 +99,7 @@ _OWN = re.compile(
 """Names of what is each run's own affair: its seed, where it wrote, when it ran, its name, and an
 object in memory."""
 _IDS = re.compile(r"(?:^|[._])(?:id|sha|hash|uuid|guid)$|(?:Id|Key|Hash|Sha|Uuid)$")
-_HASH = re.compile(r"(?=.*\d)(?=.*[a-f])[0-9a-f-]{7,}")
+_HASH = re.compile(r"(?=[a-f-]*\d)(?=[\d-]*[a-f])[0-9a-f-]{7,}")
 _LAST_STEP = re.compile(
     r"(max_|num_|n_|total_|train_|training_|num_train_|num_training_)?steps"
     r"|max_iters|(num_)?iterations"
@@ -287,6 +287,11 @@ def is_label(name: str, value: object, parts: Collection[str]) -> bool:
     is_hash = _HASH.fullmatch(text) is not None
     own = any(text == part.partition(".")[0] or text == part for part in parts)
     return isinstance(value, str) and (own or is_hash or is_id)
+
+
+def without_numbers(name: str) -> str:
+    """Return a name with # in the place of each number and each hash."""
+    return re.sub(r"\d+", "#", re.sub(rf"(?<![^\W_]){_HASH.pattern}(?![^\W_])", "#", name))
 
 
 def is_length(name: str, counter: str | None) -> bool:

@@ -488,7 +488,8 @@ def _take_row(
             fault = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
             if IN_THOUSANDS.fullmatch(str(value)):
                 fault += ", written without a comma, which may part thousands or decimals"
-            builder.spoil(tag, fault, at)
+            is_text = isinstance(value, str) and re.search(r"\d", value) is None
+            builder.spoil(tag, fault, at, is_text=is_text)
         else:
             builder.add(tag, step, number, at, line)
 
