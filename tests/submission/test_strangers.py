@@ -487,6 +487,16 @@ def test_steps_that_stand_unsorted_are_sorted(tmp_path: Path, overlap: str) -> N
     assert "dropped" not in told
 
 
+@pytest.mark.parametrize("mapping", ["arms: {baseline: plain_lr}", "{}"])
+def test_an_arm_that_is_stated_may_have_another_name(tmp_path: Path, mapping: str) -> None:
+    """The defect: the mapping that the tool itself advised had no effect on a column `arm`."""
+    called = "plain_lr" if "arms" in mapping else "baseline"
+    names = {"ours": "ours", "baseline": called}
+    lines = [f"{names[arm]},{seed},{value}" for arm, seed, value in RUNS]
+    file = text(tmp_path / "results.csv", "\n".join(["arm,seed,score", *lines]))
+    assert counts(judged(tmp_path, [file], mapping)) == (4, 5)
+
+
 def test_runs_that_are_called_by_hashes_are_numbered(tmp_path: Path) -> None:
     for arm, seed, value in RUNS:
         name = f"{arm}/{seed:x}1c0da0f3af"[: len(arm) + 9]

@@ -219,14 +219,16 @@ def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Ite
 
 
 def _arm_of(run: LoggedRun, asked: Asked, telling: Collection[str]) -> str | None:
-    """Return the arm that a run's configuration or its name holds; None if it states one.
+    """Return the arm that a run states, as the mapping calls it, or that its names hold.
 
     A value that is the arm's name goes first, then the name of a model or method, then the run's.
     Null is a name in those settings alone that name another arm in other runs.
     """
-    if any(last_part(key) == ARM_NAME for key in run.config):
-        return None
     config = run.config.items()
+    stated = {str(value).lower() for key, value in config if last_part(key) == ARM_NAME}
+    if stated:
+        called = (arm for arm, own in asked.arms.items() if ARM_NAME in own)
+        return next((arm for arm in called if arm.lower() in stated), None)
     values = {str(value).lower() for key, value in config if value is not None or key in telling}
     keyed = [arm for arm in asked.arms if arm.lower() in values]
     models = "/".join(str(value) for key, value in run.config.items() if names_arm(key))
