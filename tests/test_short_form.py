@@ -15,11 +15,13 @@ from reproaudit.audit.review import version_of
 from reproaudit.audit.schema import schema_of
 from reproaudit.audit.seeds import rule
 from reproaudit.audit.short.forms import ShortAudit
-from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, lines_of, page
+from reproaudit.audit.short.reference import EXAMPLE, PARTS, entry, entry_of, lines_of, page
 from reproaudit.audit.short.refusals import NEW_NAMES
 from reproaudit.audit.short.upgrade import in_order, upgraded
 from reproaudit.checks import KINDS, Beats
 from reproaudit.cli import run_command
+from reproaudit.logs.mapping import MappingFile
+from reproaudit.service.parts import MAPPING_PARTS
 
 ROOT = Path(__file__).parents[1]
 SHORT = Path(__file__).parent / "short"
@@ -471,7 +473,8 @@ def test_nothing_else_knows_the_short_form():
         for path in source.rglob("*.py")
         if "audit.short" in path.read_text(encoding="utf-8") and "short" not in path.parts
     }
-    assert using == {"audit/loading.py", "audit/schema.py", "service/check.py"}
+    reading = {"audit/loading.py", "audit/schema.py"}
+    assert using == reading | {"service/check.py", "service/parts.py"}
 
 
 # --- what a part is made of -----------------------------------------------------------------------
@@ -500,6 +503,22 @@ def test_the_page_of_all_fields_is_up_to_date():
     assert (ROOT / "docs" / "short-fields.md").read_text(encoding="utf-8") == page(), (
         "docs/short-fields.md is older than the models; write it anew with `make schema`"
     )
+
+
+@pytest.mark.parametrize("name", MAPPING_PARTS)
+def test_a_part_of_a_mapping_has_its_fields_and_an_example(name):
+    model, example = MAPPING_PARTS[name]
+    assert all(meaning for _, _, meaning in entry_of(name, model, example).fields)
+    written = yaml.safe_load(example)[name]
+    fields = written if name == "files" else {name: written}
+    assert MappingFile.model_validate_json(json.dumps(fields))
+
+
+def test_the_command_prints_what_a_field_means(capsys):
+    assert run_command(["schema", "share_of_runs"]) == 0
+    assert "share_of_runs of claim: The share of all runs" in capsys.readouterr().out
+    assert run_command(["schema", "match"]) == 0
+    assert "match of runs: A run's name" in capsys.readouterr().out
 
 
 def test_the_command_prints_a_part(capsys):

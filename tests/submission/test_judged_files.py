@@ -467,6 +467,20 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
 
 
+def test_a_number_that_every_arm_logged_is_not_offered_as_an_arm(tmp_path: Path) -> None:
+    rows = [
+        {"seed": seed, "arm": arm, "pass_8": NUMBERS[arm][seed], "loss": NUMBERS[arm][seed] / 2}
+        for arm in ("maxrl", "checkpoint")
+        for seed in range(5)
+    ]
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows))
+    made = judged(tmp_path, file)
+    assert made.logs is not None
+    assert any(line.startswith("No run of reinforce;") for line in made.logs.counted)
+    assert not any("arms:" in line for line in made.logs.counted)
+
+
 def test_runs_without_a_name_are_the_methods(tmp_path: Path) -> None:
     in_folders(tmp_path / "logs")
     for seed in range(5):
@@ -670,8 +684,10 @@ def test_the_command_prints_what_it_took_for_what_and_writes_a_page_if_asked(
     assert f"- rule: `{digest}`" in page
     assert "| uninformative | 5 of 5" in page
     assert "| control checkpoint | | 5 of 5 |" in page
-    assert run_command(command) == 2
-    assert "page.md: exists already" in capsys.readouterr().err
+    assert run_command(command) == 0
+    assert Path("page.md").read_text() == page
+    assert run_command([*command[:-1], "maxrl2026.yaml"]) == 2
+    assert "maxrl2026.yaml: found another file" in capsys.readouterr().err
 
 
 # --- readings, states, repetitions ----------------------------------------------------------------

@@ -51,13 +51,6 @@ def schema_text() -> str:
     return json.dumps(schema_of_both(), indent=2, ensure_ascii=False) + "\n"
 
 
-def part_text(name: str) -> str:
-    """Return a part's or a kind's fields, with an example, or ``all``; a UsageError if unknown."""
-    from reproaudit.audit.short.reference import entry, lines_of, page
-
-    return page() if name == "all" else "\n".join(lines_of(entry(name))) + "\n"
-
-
 class _Generator(GenerateJsonSchema):
     """pydantic's generator, without titles that repeat names, and with a quantity's short form."""
 

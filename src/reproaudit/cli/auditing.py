@@ -209,15 +209,16 @@ def note_in(file: Path) -> str:
 def schema(
     part: Annotated[
         str | None,
-        Argument(help="A kind of check, such as reaches, or a part of an audit; 'all' for a page."),
+        Argument(help="A kind of check, a part of an audit, or a field; 'all' for a page."),
     ] = None,
 ) -> None:
     """Print the JSON Schema of an audit, or what one part of it is made of.
 
     The parts are audit, group, readings, tier, axis, bound, measurement, experiment, arm, claim,
-    grade and quantity.
+    grade and quantity; and of the mapping by which results are read: files, mapping, columns, runs.
     """
-    from reproaudit.audit.schema import part_text, schema_text
+    from reproaudit.audit.schema import schema_text
+    from reproaudit.service.parts import part_text
 
     sys.stdout.write(schema_text() if part is None else part_text(part))
 

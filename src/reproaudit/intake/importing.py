@@ -300,13 +300,23 @@ def _absent_arms(
         yield f"No run of {name}{_lack(request, batch)}."
     others = [stray.arm for stray in strays if stray.arm is not None]
     others = [*dict.fromkeys([*others, *filter(None, (_above(tag, asked) for tag in tags))])]
-    if others := others or tags[:MOST_LISTED]:
+    if others := others or [tag for tag in tags if _is_of_none(tag, roles)][:MOST_LISTED]:
         is_one = len(others) == len(names) == 1
         meant = others[0] if is_one else "NAME"
         written = ", ".join(f"{name}: {meant}" for name in names)
         asked_for = f"that is {names[0]}" if is_one else "they are among these"
         way = f"if {asked_for}, write in a mapping `arms: {{{written}}}`."
         yield f"The logs have {some(others)}; {way}"
+
+
+def _is_of_none(tag: str, roles: Sequence[_Role]) -> bool:
+    """Tell whether each seed has the same numbers of a tag in every arm, so that it is of none."""
+    seeds = set.intersection(*({*role.runs} for role in roles))
+    return all(len({_bytes_of(role.runs[seed].run, tag) for role in roles}) == 1 for seed in seeds)
+
+
+def _bytes_of(run: LoggedRun, tag: str) -> tuple[bytes, ...]:
+    return tuple(curve.values.tobytes() for curve in run.curves.get(tag, {}).values())
 
 
 def _above(tag: str, asked: Asked) -> str:

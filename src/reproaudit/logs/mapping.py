@@ -128,9 +128,11 @@ class RunRule(StrictModel):
     match: Text
     """A run's name, with * for any characters."""
     experiment: Name | None = None
+    """The experiment of the audit, where it has several."""
     settings: dict[Name, SettingValue] | None = None
     """The settings that the audit gives a control; {} for the experiment itself."""
     seed: Seed | None = None
+    """The seed, where neither the run nor its name states it."""
     status: Literal["completed", "diverged", "crashed"] = "completed"
     """A diverged run may hold numbers that are not finite, and may have ended early; one that
     crashed, or was cut short, is left out."""
@@ -159,21 +161,27 @@ class RunRule(StrictModel):
 
 
 class MappingFile(StrictModel):
-    """The contents of a mapping file."""
+    """How logs and results are read: a mapping file, or `files` in the audit."""
 
     who: Text | None = None
+    """Who made the runs, or hands them in."""
     source: Text | None = None
+    """Where the runs are from: a repository, a path, a report."""
     framework: Text | None = None
+    """The framework of the runs, with its version."""
     date: _Day | None = None
+    """The day of the runs, YYYY-MM-DD; left out, that of the youngest file."""
     tier: Literal["quick", "paper"] | None = None
+    """The scale of the runs; left out, the paper's."""
     proxy: Text | None = None
-    """As in a manifest, like the five above."""
+    """What stands in for what the paper used."""
     arms: dict[Text, Annotated[Text, BeforeValidator(_as_text)]] = Field(default_factory=dict)
     """Arm of the audit -> its name in the logs, where that is another, be it null or a number."""
     names: Text | None = None
     """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
     a setting's name may stand in braces, too, and * for any characters."""
     columns: Columns = Columns()
+    """The roles of columns, where their names do not say them."""
     number: tuple[Literal["seeds", "steps"], ...] = ()
     """What the logs leave out and is counted from 0, in the order of names, rows or time."""
     overlap: Literal["earlier", "later"] | None = None

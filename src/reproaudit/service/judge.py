@@ -97,14 +97,20 @@ def _known(paper: Audit | Entry) -> tuple[Audit, Entry | None]:
 
 
 def write_brief_page(judged: Judged, file: Path) -> None:
-    """Write a new page of at most sixty lines: rule, counts, controls, horizon and choices.
+    """Write a page of at most sixty lines: rule, counts, controls, horizon and choices.
 
-    A UsageError if there is such a file, which is never written over.
+    A UsageError if there is such a file, and it is no earlier page of this paper.
     """
-    if file.exists():
-        raise UsageError(f"{file}: exists already; expected a new file. Name another.")
     horizons = {} if judged.logs is None else judged.logs.horizons
-    write_whole(file, brief_page(judged.scorecard, horizons))
+    page = brief_page(judged.scorecard, horizons)
+    if file.exists() and _first_line(file) != page.partition("\n")[0]:
+        expected = "expected a new file, or an earlier page of this paper"
+        raise UsageError(f"{file}: found another file; {expected}. Name another.")
+    write_whole(file, page)
+
+
+def _first_line(file: Path) -> str:
+    return file.read_bytes().partition(b"\n")[0].decode(errors="replace").rstrip()
 
 
 def write_template(

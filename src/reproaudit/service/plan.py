@@ -452,9 +452,13 @@ def _legend(
         if named:
             yield from _wrapped(f"{must}: {', '.join(named)}")
     fails = MUST[Role.CONTROL]
-    without = [claim.name for claim in claims if fails not in {arm.must for arm in claim.arms}]
-    if without:
-        yield from _wrapped(f"no control that must fail: {listed(without)}")
+    without = [claim for claim in claims if fails not in {arm.must for arm in claim.arms}]
+    reasoned = [claim.name for claim in without if claim.no_control is not None]
+    unreasoned = [claim.name for claim in without if claim.no_control is None]
+    if reasoned:
+        yield from _wrapped(f"no control, for a reason in the audit: {listed(reasoned)}")
+    if unreasoned:
+        yield from _wrapped(f"no control that must fail: {listed(unreasoned)}")
 
 
 _FIRM = "\N{NO-BREAK SPACE}"  # a blank at which no line ends

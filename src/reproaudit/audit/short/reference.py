@@ -59,12 +59,17 @@ def entry(name: str) -> Entry:
     if name not in known:
         raise UsageError(f"no part of an audit is called '{name}'. {did_you_mean(name, known)}")
     model = PARTS[name][0] if name in PARTS else short_kind(name)
+    return entry_of(name, model, _example(name))
+
+
+def entry_of(name: str, model: type[StrictModel], example: str) -> Entry:
+    """Return the fields of a model, which the sentences below them explain."""
     fields = tuple(
         (info.alias or field, info.is_required(), " ".join(description_of(model, field).split()))
         for field, info in model.model_fields.items()
     )
     about = " ".join((model.__doc__ or "").split("\n\n")[0].split())
-    return Entry(name, about, fields, _example(name))
+    return Entry(name, about, fields, example)
 
 
 def lines_of(one: Entry) -> Iterator[str]:
