@@ -78,8 +78,8 @@ RA051 Add it.
 RA052 Write the expected type: quote what is text, write a list as [a, b], a mapping as {a: b}.
 RA053 Change the value.
 RA054 Write what is expected.
-RA055 Rename it: a name is lower-case words joined by underscores, an id the slug, a dot and words
-  joined by hyphens; an arXiv identifier has no version, such as 2306.00297.
+RA055 Rename it: a name is lower-case words joined by underscores, and a claim's by hyphens or
+  underscores; an arXiv identifier has no version, such as 2306.00297.
 RA058 Write what belongs here.
 RA059 Change it as the message says.
 RA081 Name an experiment of the audit beside this file.

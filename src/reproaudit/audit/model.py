@@ -43,8 +43,8 @@ def at_most_words(most: int) -> AfterValidator:
     return AfterValidator(is_brief)
 
 
-ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9-]*$")]
-"""The id of a claim or a finding: the slug, a dot, and words joined by hyphens."""
+ClaimId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z0-9][a-z0-9_-]*$")]
+"""The id of a claim or a finding: the slug, a dot, and words joined by hyphens or underscores."""
 
 SettingName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?$")]
 """A setting's name; ``experiment.setting`` for the own setting of one experiment."""
@@ -448,7 +448,7 @@ class Claim(StrictModel):
     )
 
     id: ClaimId
-    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
+    """A permanent id, never reused: the slug, a dot, and words joined by hyphens or underscores."""
     says: Annotated[Text, at_most_words(25)]
     """The paper's claim in at most 25 of our words."""
     short: Annotated[Text, at_most_words(12)]
@@ -534,7 +534,7 @@ class Finding(StrictModel):
     """A discrepancy between the paper, the card, the authors' code and practice."""
 
     id: ClaimId
-    """A permanent id: the slug, a dot, and words joined by hyphens. It is never reused."""
+    """A permanent id, never reused: the slug, a dot, and words joined by hyphens or underscores."""
     kind: Literal["contradiction", "omission", "defect", "staleness", "observation"]
     """contradiction: two sources disagree; omission: no source says it; defect: something does not
     work; staleness: it was true once and is no longer; observation: a run showed it."""

@@ -63,6 +63,7 @@ from reproaudit.logs.logged import (
 from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
+    abbreviates,
     as_template,
     counts_items,
     is_called,
@@ -302,11 +303,23 @@ def _absent_arms(
     others = [*dict.fromkeys([*others, *filter(None, (_above(tag, asked) for tag in tags))])]
     if others := others or [tag for tag in tags if _is_of_none(tag, roles)][:MOST_LISTED]:
         is_one = len(others) == len(names) == 1
-        meant = others[0] if is_one else "NAME"
-        written = ", ".join(f"{name}: {meant}" for name in names)
         asked_for = f"that is {names[0]}" if is_one else "they are among these"
-        way = f"if {asked_for}, write in a mapping `arms: {{{written}}}`."
+        way = f"if {asked_for}, write in a mapping `{_arms_line(names, others)}`."
         yield f"The logs have {some(others)}; {way}"
+
+
+def _arms_line(names: Sequence[str], others: Sequence[str]) -> str:
+    """Return the line that says what arms are called in logs, NAME where that is not clear.
+
+    A name of the logs with all words of an arm's alone may be this arm's.
+    """
+    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
+    if len(names) == len(others) == 1:
+        fits = {names[0]: [*others]}
+    every = [other for fit in fits.values() for other in fit]
+    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
+    written = ", ".join(f"{name}: {sure.get(name, 'NAME')}" for name in names)
+    return f"arms: {{{written}}}"
 
 
 def _is_of_none(tag: str, roles: Sequence[_Role]) -> bool:
@@ -639,6 +652,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     fitting = {
         name: [tag for tag in tags if is_called(name, tag)]
         or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
+        or [tag for tag in tags if abbreviates(name, tag)]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and may_be(name, tag)]
         for name in sorted(wanted)
     }
@@ -652,15 +666,18 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     open_line = {in_order[0]: last_of("TAG") if is_last and tags else "TAG"}
     way = ", ".join(f"{name}: {tag}" for name, tag in (lines or open_line).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
-    named = ", ".join(f"{name}: NAME" for name in asked.arms) if is_named(request.audit) else ""
-    arms = f" If an arm has another name there: `arms: {{{named}}}`." if named else ""
-    told = any(ARM_NAME in run.config for run in runs) or of_arms
-    if named and tags and not told and all(_above(tag, asked) for tag in tags):
+    told = {str(run.config[ARM_NAME]): None for run in runs if ARM_NAME in run.config}
+    others = [name for name in told if name not in asked.arms]
+    absent = [arm for arm in asked.arms if arm not in told] if is_named(request.audit) else []
+    named = _arms_line(absent, others) if absent else ""
+    called = f", and {some(others)} is none of its arms" if others else ""
+    arms = f" If an arm has another name there{called}: `{named}`." if named else ""
+    if named and tags and not (told or of_arms) and all(_above(tag, asked) for tag in tags):
         above = some([*dict.fromkeys(_above(tag, asked) for tag in tags)])
         text = (
             f"found {some(sorted(asked.wanted))} of {above}; expected that of {some([*asked.arms])}"
         )
-        return [LogError(runs[0].name, f"{text}. Write in a mapping `arms: {{{named}}}`.")]
+        return [LogError(runs[0].name, f"{text}. Write in a mapping `{named}`.")]
     line = f"mapping: {{{way}}}"
     offers = [line] if lines else []
     fault = LogError(runs[0].name, f"{text} mapping which is which: `{line}`.{arms}", *offers)

@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from reproaudit.audit.arms import ARM_NAME
+from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import HUGGING_FACE
 from reproaudit.logs.logged import (
@@ -364,7 +366,7 @@ def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
 
 def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table:
     """Return the table of rows with seeds; other entries are passed over, by name."""
-    arms = asked.arms
+    arms = {**_unknown_arms(rows, asked), **asked.arms}
     plain = [tuple(name for name in row.above if name not in arms) for row in rows]
     alike = len(set(plain)) == 1
     trees = []
@@ -395,6 +397,24 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
     ]
     remarks = [f"passed over beside the runs: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
+
+
+def _unknown_arms(rows: Sequence[_Row], asked: Asked) -> dict[str, Mapping[str, SettingValue]]:
+    """Return the names that stand where other rows have an arm's, each as an arm.
+
+    So it is where nothing but names tells arms apart, and the rows differ in one name above them.
+    """
+    named = all([*settings] == [ARM_NAME] for settings in asked.arms.values())
+    if not named or len({len(row.above) for row in rows}) != 1:
+        return {}
+    differing = [
+        names
+        for place in zip(*(row.above for row in rows), strict=True)
+        if len(names := set(place)) > 1
+    ]
+    if len(differing) != 1 or differing[0].isdisjoint(asked.arms):
+        return {}
+    return {name: {ARM_NAME: name} for name in differing[0]}
 
 
 def _each_point(cells: dict[str, Any], place: str) -> list[dict[str, Any]]:

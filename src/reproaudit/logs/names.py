@@ -202,6 +202,12 @@ def is_called(name: str, tag: str) -> bool:
     return letters in own
 
 
+def abbreviates(name: str, tag: str) -> bool:
+    """Return True if a name has a tag's initials: ece and ``test/expected_calibration_error``."""
+    initials = "".join(word[0] for word in re.findall(r"[a-z]+|\d+", last_part(tag)))
+    return len(initials) > 1 and name.lower() == initials
+
+
 def is_seed_name(name: str) -> bool:
     """Return True if a name is a seed's, be it below those of settings: ``config.seed``."""
     is_setting = SETTING_PREFIXES.match(name) is not None

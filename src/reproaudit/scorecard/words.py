@@ -49,7 +49,7 @@ def bound_of(estimate: Estimate, what: Number) -> str:
         return f"{number(limit.target, 3)} ± {stated(limit.at)}"
     if asked is not None:
         return asked
-    if limit.margin is not None:  # on the one side that counts
+    if limit.margin is not None and (limit.target or limit.relative):  # on the side that counts
         larger = ("+", "times") if limit.side is Side.AT_MOST else ("−", "over")
         margin = stated(limit.margin + limit.relative)
         return f"{stated(limit.target)} {larger[limit.relative]} {margin}"

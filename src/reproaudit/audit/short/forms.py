@@ -13,8 +13,8 @@ from reproaudit.audit.model import Publication, RunCounts, SettingName, Value, V
 from reproaudit.audit.short.checks import AnyCheck, AnyQuantity, Bound, Plain, Text
 from reproaudit.declarations import Coordinate, Name, StrictModel, told_by
 
-Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-"""The name of a claim or a finding: lower-case words joined by hyphens."""
+Word = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+"""The name of a claim or a finding: lower-case words joined by hyphens or underscores."""
 
 
 Texts = Annotated[
