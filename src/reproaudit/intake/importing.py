@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import ARM_NAME, Role
+from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.model import Audit, known_tier
-from reproaudit.audit.plan import Batch, claim_batches, scope_of
+from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
@@ -31,7 +31,7 @@ from reproaudit.intake.labels import (
 )
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
-from reproaudit.intake.pooling import PlacedRun, Request, role_words
+from reproaudit.intake.pooling import PlacedRun, Request, absence, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
@@ -207,7 +207,7 @@ def _imported(
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *notes],
-        left_out=[line for role in roles for line in left_out_words(role.withheld, role.batch)],
+        left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
         offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )
 
@@ -261,7 +261,7 @@ def _void(roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         others = {seed for other in roles if other is not role for seed in other.runs}
         if void := sorted(others.intersection(role.crashed)):
-            which = f"the run of {role_words(role.batch)} did not finish"
+            which = f"the run of {role.words} did not finish"
             yield f"Void, since {which}: seed {', '.join(map(str, void))}."
 
 
@@ -279,11 +279,11 @@ def _judged_of(
         named = zip((_called(run.name) for run in unfinished), states, strict=True)
         yield f"Not finished, and left out: {some([*dict.fromkeys(map(': '.join, named))])}."
     for why in dict.fromkeys(stray.why for stray in strays):
-        names = [stray.place for stray in strays if stray.why == why]
+        of_why = [stray for stray in strays if stray.why == why]
         if why == COPIED:
-            called = [PurePath(name.partition(" (")[0]).name for name in names]
+            called = [PurePath(stray.place.partition(" (")[0]).name for stray in of_why]
         else:
-            called = [*map(_called, names)]
+            called = [_called(stray.place).replace(f"arm {stray.arm}, ", "") for stray in of_why]
         yield f"{why}: {some([*dict.fromkeys(called)])}."
 
 
@@ -297,8 +297,7 @@ def _absent_arms(
     if not absent or not is_named(request.audit):
         return
     names = [str(batch.settings(request.audit)[ARM_NAME]) for batch in absent]
-    for name, batch in zip(names, absent, strict=True):
-        yield f"No run of {name}{_lack(request, batch)}."
+    yield from (absence(request.audit, batch) for batch in absent)
     others = [stray.arm for stray in strays if stray.arm is not None]
     others = [*dict.fromkeys([*others, *filter(None, (_above(tag, asked) for tag in tags))])]
     if others := others or [tag for tag in tags if _is_of_none(tag, roles)][:MOST_LISTED]:
@@ -450,6 +449,7 @@ class _Role:
     """An experiment or a control with its runs, by seed."""
 
     batch: Batch
+    words: str  # what messages call it
     runs: Mapping[int, PlacedRun]
     ignored: set[str]  # the tags that nothing was made of
     # measurement -> seed -> its curve; whole ones
@@ -483,7 +483,9 @@ def _role(
     settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
     declared = request.audit.measurements_of(batch.experiment)
     tags = {tag for placed in runs.values() for tag in placed.run.curves}
-    role = _Role(batch, runs, tags, crashed=crashed.get(batch, ()))
+    role = _Role(
+        batch, role_words(request.audit, batch), runs, tags, crashed=crashed.get(batch, ())
+    )
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
@@ -574,7 +576,7 @@ def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
         if not placed.diverged and seed not in role.measured[name]
     }
     if without:
-        which = f"seed {', '.join(map(str, without))} of {role_words(role.batch)}"
+        which = f"seed {', '.join(map(str, without))} of {role.words}"
         way = _way(request, without.values())
         yield f"No '{name}' was logged by {which}; {way}."
 
@@ -711,7 +713,7 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             if names:
                 others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
-        raise LogError(f"runs of {role_words(role.batch)}", f"{text}{others}", *offers)
+        raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
 
 
 def _notes(
@@ -763,7 +765,7 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         for placed in role.runs.values():
             for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
-                seeds = remarks.setdefault(sentence, {}).setdefault(role_words(role.batch), [])
+                seeds = remarks.setdefault(sentence, {}).setdefault(role.words, [])
                 seeds.append(str(placed.seed))
     count = sum(len(role.runs) for role in roles)
     for sentence, by_role in remarks.items():
@@ -787,7 +789,7 @@ def _within(run: str) -> str:
 
 def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
-        which = role_words(role.batch)
+        which = role.words
         runs = [placed.run for placed in role.runs.values()]
         loggers = ", ".join(sorted({run.source for run in runs}))
         yield f"{which}, from {loggers}: seeds {', '.join(map(str, role.runs))}"
@@ -804,19 +806,8 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
             yield f"not logged by {which}: {', '.join(role.absent)}"
     for batch in request.scope.batches:
         if batch not in {role.batch for role in roles} and not is_named(request.audit):
-            yield f"no run of {role_words(batch)}{_lack(request, batch)}"
+            yield absence(request.audit, batch)
     if ignored := sorted({tag for role in roles for tag in role.ignored}):
         yield f"ignored tags: {some(ignored)}"
     for role in roles:
-        yield from left_out_words(role.withheld, role.batch)
-
-
-def _lack(request: Request, batch: Batch) -> str:
-    """Say what it means that an arm was not logged: to how many claims it is what."""
-    key = batch.experiment, batch.settings(request.audit)
-    roles: dict[Role, list[str]] = {}
-    for claim in request.scope.claims:
-        for role, arm in claim_batches(request.audit, claim, batch.tier):
-            if (arm.experiment, arm.settings(request.audit)) == key:
-                roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
-    return "".join(f"; {role} of {some(names)}" for role, names in roles.items())
+        yield from left_out_words(role.words, role.withheld)

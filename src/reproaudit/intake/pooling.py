@@ -11,10 +11,10 @@ from glob import escape
 from itertools import chain
 from typing import Any
 
-from reproaudit.audit.arms import ARM_NAME
+from reproaudit.audit.arms import ARM_NAME, Role
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, Scope
+from reproaudit.audit.plan import Batch, Scope, claim_batches
 from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
 from reproaudit.logs.joining import at_others, continued
@@ -53,10 +53,31 @@ class Request:
         return [str(settings[ARM_NAME]) for settings in stated if ARM_NAME in settings]
 
 
-def role_words(batch: Batch) -> str:
-    """Return a role in words: ``'separable' with loss = 'squared'``."""
-    settings = ", ".join(f"{name} = {shown(value)}" for name, value in batch.overrides)
-    return f"'{batch.experiment}'" + (f" with {settings}" if settings else "")
+def role_words(audit: Audit, batch: Batch) -> str:
+    """Return a role in words, by the arm's name if it has one: ``'runs' with loss = 'squared'``."""
+    known = audit.settings_of(batch.experiment) if batch.experiment in audit.experiments else {}
+    name = batch.settings(audit)[ARM_NAME] if ARM_NAME in known else batch.experiment
+    changed = [(setting, value) for setting, value in batch.overrides if setting != ARM_NAME]
+    settings = ", ".join(f"{setting} = {shown(value)}" for setting, value in changed)
+    return f"'{name}'" + (f" with {settings}" if settings else "")
+
+
+def absence(audit: Audit, batch: Batch) -> str:
+    """Say that an arm has no run, and what it is to which claims."""
+    key = batch.experiment, batch.settings(audit)
+    roles: dict[Role, list[str]] = {}
+    for claim in audit.claims:
+        for role, arm in claim_batches(audit, claim, batch.tier):
+            if (arm.experiment, arm.settings(audit)) == key:
+                roles.setdefault(role, []).append(claim.id.rpartition(".")[2])
+    claims = (f"{_PART[role]} {some(names)}" for role, names in roles.items())
+    return f"No run of {role_words(audit, batch)}: {'; '.join(claims)}."
+
+
+_PART = {role: f"{role} of" for role in Role} | {
+    Role.OWN: "the arm of",
+    Role.COMPARED: "compared in",
+}
 
 
 @dataclass(frozen=True)
@@ -80,7 +101,7 @@ def pooled(
     choices = _choices(runs)
     differing = [_differing(request, batch, runs[0], other, labels, choices) for other in runs[1:]]
     faults = [fault for fault in differing if fault is not None]
-    text, tries = _ambiguous(request, role_words(batch), runs)
+    text, tries = _ambiguous(request, role_words(request.audit, batch), runs)
     if faults or not tries:
         return faults
     run = tries[-1]
@@ -97,9 +118,10 @@ def pooled(
     ]
     if not likely and _are_repeats(runs):
         fault = f"found seed {runs[0].seed} in each of the {len(runs)} runs of"
-        text = f"{fault} {role_words(batch)}; expected one of its own for each. If they are runs,"
+        text = f"{fault} {role_words(request.audit, batch)}; expected one of its own for each."
         line = seed_ways(None)[0]
-        return [LogError(run.name, f"{text} number them in their order: `{line}`.", line)]
+        way = f"If they are runs, number them in their order: `{line}`."
+        return [LogError(run.name, f"{text} {way}", line)]
     least = min(tries, key=lambda each: (len(each.tags), each.last_step(each.tags))).name
     tried = [re.sub(r", line \d+\)$", ")", each.name) for each in tries]
     groups = [*map(_group, names)]
@@ -284,8 +306,9 @@ def _differing(
         offers = [f"configuration: {{{meant}}}"]
     return LogError(
         other.run.name,
-        f"found {some(listed)}, where '{run.run.name}', of the same {role_words(batch)}, has "
-        f"{some(against)}; expected runs that differ in their seed alone. "
+        f"found {some(listed)}, where '{run.run.name}', of the same "
+        f"{role_words(request.audit, batch)}, has {some(against)}; expected runs that differ in "
+        "their seed alone. "
         f"{whole}{asked} in the mapping's 'runs' what they are{such}{let}."
         f"{of_columns(other.run.columns)}",
         *offers,

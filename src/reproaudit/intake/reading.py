@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import Role
+from reproaudit.audit.arms import ARM_NAME, Role
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
-from reproaudit.audit.plan import Batch, claim_batches, plan
+from reproaudit.audit.plan import Batch, plan
 from reproaudit.cell import SettingValue, canonical_settings, fits, kind_of, same
 from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import MANIFEST, Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
-from reproaudit.intake.pooling import role_words
+from reproaudit.intake.pooling import absence, role_words
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
 from reproaudit.logs.asked import Asked, Columns
@@ -114,9 +114,9 @@ def submission_of(
             continue
         records.update({seed: reader.record(read, run, index, seed) for seed in run.seeds})
         left_out.setdefault(key, {}).update(run.left_out)
-        kept_out |= dict.fromkeys(left_out_words(run.left_out, batch))
+        kept_out |= dict.fromkeys(left_out_words(role_words(audit, batch), run.left_out))
         if role is not Role.POSITIVE_CONTROL:
-            reader.refuse_copies(role_words(batch), records, index)
+            reader.refuse_copies(role_words(audit, batch), records, index)
     raise_all(reader.faults)
     if reader.manifest.one_unit is None:
         raise_all([*_other_units(audit, manifest.tier, by_arm)])
@@ -139,7 +139,8 @@ def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[Log
     """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
     for pair in units_apart(audit, tier, records):
         arms = [
-            role_words(Batch(each.experiment, tier, each.changed(tier), ())) for each in pair.arms
+            role_words(audit, Batch(each.experiment, tier, each.changed(tier), ()))
+            for each in pair.arms
         ]
         yield LogError(
             pair.measurement,
@@ -150,10 +151,10 @@ def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[Log
         )
 
 
-def left_out_words(left_out: Mapping[str, Sequence[str]], batch: Batch) -> Iterator[str]:
+def left_out_words(role: str, left_out: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield a sentence on each measurement of a role that is kept out."""
     for name, reasons in left_out.items():
-        yield f"Left out: '{name}' of {role_words(batch)}: {'; '.join(reasons)}."
+        yield f"Left out: '{name}' of {role}: {'; '.join(reasons)}."
 
 
 def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionReader:
@@ -199,9 +200,8 @@ def _ends(audit: Audit, batch: Batch, records: Mapping[int, Record]) -> Iterator
         if length is not None and end is not None and record.status is CellStatus.COMPLETED:
             ends.setdefault((end, length), []).append(str(seed))
     for (end, length), seeds in ends.items():
-        yield (
-            f"Series of seeds {some(seeds)} of {role_words(batch)} end at step {end} of {length:g}."
-        )
+        where = f"{some(seeds)} of {role_words(audit, batch)}"
+        yield f"Series of seeds {where} end at step {end} of {length:g}."
 
 
 def _unobserved(audit: Audit, records: Sequence[Record]) -> Iterator[str]:
@@ -265,7 +265,9 @@ class SubmissionReader:
 
     def refuse_role(self, run: ManifestRuns, index: int, batches: Sequence[Batch]) -> None:
         """Note that a run is none of the plan's."""
-        roles = [role_words(batch) for batch in batches if batch.experiment == run.experiment]
+        roles = [
+            role_words(self.audit, batch) for batch in batches if batch.experiment == run.experiment
+        ]
         if not roles:
             hint = did_you_mean(run.experiment, self.audit.experiments)
             text = f"found the unknown experiment '{run.experiment}'. {hint}"
@@ -302,10 +304,9 @@ class SubmissionReader:
         """Yield sentences on runs that the audit wants, and settings, that were not stated."""
         audit = self.audit
         tier = self.manifest.tier
-        every = [arm for claim in audit.claims for arm in claim_batches(audit, claim, tier)]
-        for role, batch in dict.fromkeys((role, replace(batch, seeds=())) for role, batch in every):
+        for _, batch in plan(audit, tier):
             if _key(audit, batch) not in measured:
-                yield f"No runs of {role} {role_words(batch)}."
+                yield absence(audit, batch)
         if unstated := self.unstated(measured):
             yield f"Not stated, taken to be the audit's: {', '.join(unstated)}."
 
@@ -315,7 +316,7 @@ class SubmissionReader:
             f"{experiment}.{name}"
             for experiment in sorted({name for name, _ in measured})
             for name in self.audit.settings_of(experiment)
-            if name not in self.manifest.settings_of(experiment)
+            if name not in (ARM_NAME, *self.manifest.settings_of(experiment))
         ]
 
     def others(self, experiment: str, own: Collection[str] = ()) -> str:

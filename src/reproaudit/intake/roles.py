@@ -221,7 +221,7 @@ def _batch(
 ) -> Batch:
     """Return the experiment, or the control, whose settings the rule or the configuration has."""
     batches = request.batches(experiment)
-    expected = " or ".join(map(role_words, batches))
+    expected = " or ".join(role_words(request.audit, batch) for batch in batches)
     if rule.settings is not None:
         own = request.audit.values_of(experiment, request.tier)
         known = own.keys() >= rule.settings.keys()
@@ -272,7 +272,7 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
         stated = _stated(runs, values)
         for name, setting in audit.settings_of(batch.experiment).items():
             row = {
-                "role": role_words(batch),
+                "role": role_words(audit, batch),
                 "setting": name,
                 "audit": values[name],
                 "source": setting.source.value,
@@ -301,7 +301,7 @@ def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, Setting
             if not same(stated, value):
                 text = f"found {name} = {shown(stated)}, and {shown(value)} in other runs; expected"
                 way = "one value, as a manifest holds. Import them apart."
-                raise LogError(f"runs of {role_words(batch)}", f"{text} {way}")
+                raise LogError(f"runs of {role_words(audit, batch)}", f"{text} {way}")
     return experiments
 
 
