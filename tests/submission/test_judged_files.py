@@ -461,7 +461,7 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     made = judged(tmp_path, tmp_path / "logs")
     assert answers(made.scorecard)["pass8"][0] != "supported"
     assert made.logs is not None
-    assert any(line.startswith(f"No run of {arm};") for line in made.logs.counted)
+    assert any(line.startswith(f"No run of '{arm}': ") for line in made.logs.counted)
     (way,) = re.findall(r"`(.+?)`", made.logs.counted[-1])
     assert way == f"arms: {{{arm}: mine}}"
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
@@ -477,7 +477,7 @@ def test_a_number_that_every_arm_logged_is_not_offered_as_an_arm(tmp_path: Path)
     file.write_text(json.dumps(rows))
     made = judged(tmp_path, file)
     assert made.logs is not None
-    assert any(line.startswith("No run of reinforce;") for line in made.logs.counted)
+    assert any(line.startswith("No run of 'reinforce': ") for line in made.logs.counted)
     assert not any("arms:" in line for line in made.logs.counted)
 
 
@@ -543,7 +543,7 @@ def test_a_compared_run_without_a_number_is_called_what_it_is(
     made = judged(tmp_path, file)
     assert answers(made.scorecard)["pass8"][1:] == (4, n)
     assert made.logs is not None
-    void = "Void, since the run of 'runs' with arm = 'reinforce' did not finish: seed 3."
+    void = "Void, since the run of 'reinforce' did not finish: seed 3."
     assert (void in made.logs.counted) == (n == 4)
     assert answers(made.scorecard)["learns"] == RIGHT["learns"]
     assert said in printed(made.scorecard)
@@ -677,7 +677,7 @@ def test_the_command_prints_what_it_took_for_what_and_writes_a_page_if_asked(
     command = ["judge", "maxrl2026.yaml", "results.json", "--as-page", "page.md"]
     assert run_command(command) == 0
     printed = capsys.readouterr().out
-    assert "with arm = 'checkpoint', from table: seeds 0, 1, 2, 3, 4" in printed
+    assert "'checkpoint', from table: seeds 0, 1, 2, 3, 4" in printed
     page = Path("page.md").read_text()
     assert page.count("\n") <= 60
     digest = whole_rule(load_audit(Path("maxrl2026.yaml")), "paper")

@@ -180,7 +180,7 @@ def test_a_crash_of_either_arm_is_void_and_the_others_decide(
     made = judged(tmp_path, [file])
     (claim,) = made.scorecard.claims
     assert (*counts(made), str(claim.outcome)) == right
-    role = "'runs'" if arm == "ours" else "'runs' with arm = 'baseline'"
+    role = "'ours'" if arm == "ours" else "'baseline'"
     assert f"Void, since the run of {role} did not finish: seed 2." in notes(made)
 
 
@@ -368,7 +368,7 @@ def test_text_logs_with_numbers_by_name(tmp_path: Path, written: Any) -> None:
             (tmp_path / "logs" / f"{arm}_seed{seed}.csv").write_text(table)
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
-    assert "'runs', from table: seeds 0, 1, 2, 3, 4" in notes(made)
+    assert "'ours', from table: seeds 0, 1, 2, 3, 4" in notes(made)
     assert "text beside other logs" in notes(made)
 
 
@@ -537,7 +537,7 @@ def test_an_arm_beside_folders_of_seeds_is_a_run(tmp_path: Path) -> None:
     (logs / "baseline.json").write_text(json.dumps({"score": 0.5, "seed": 0}))
     made = judged(tmp_path, [logs])
     assert "sums up" not in notes(made)
-    assert "'runs' with arm = 'baseline', from table: seeds 0" in notes(made)
+    assert "'baseline', from table: seeds 0" in notes(made)
 
 
 def test_a_pattern_of_names_that_matches_nothing_is_told(tmp_path: Path) -> None:

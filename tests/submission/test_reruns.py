@@ -34,7 +34,7 @@ def test_of_a_crashed_try_and_its_rerun_the_finished_counts(tmp_path: Path) -> N
 def test_two_finished_runs_of_a_seed_are_refused_with_a_line(tmp_path: Path) -> None:
     file = runs_table(tmp_path / "runs.csv", "finished")
     told = refusal(tmp_path, [file])
-    assert "found seed 2 of 'runs' with arm = 'baseline' a second time" in told
+    assert "found seed 2 of 'baseline' a second time" in told
     (line,) = re.findall(r"`(runs: .*?)`", told)
     assert "line 2" in line
     assert counts(judged(tmp_path, [file], line)) == (4, 5)
@@ -133,7 +133,7 @@ def test_two_finished_runs_are_not_joined(tmp_path: Path) -> None:
                     f"step,val/score\n1,{value / 2 - version}\n2,{value}\n",
                 )
     told = refusal(tmp_path, [tmp_path / "logs"], f"{LAST}\noverlap: later")
-    assert "found seed 2 of 'runs' a second time" in told
+    assert "found seed 2 of 'ours' a second time" in told
 
 
 def test_the_less_whole_of_two_tries_is_offered_to_be_ignored(tmp_path: Path) -> None:

@@ -686,7 +686,7 @@ def test_an_empty_cell_of_an_arm_has_the_value_above_it(
     assert counts(made) == (0, 5)
     told = notes(made)
     seeds = [range(5, 10), range(5)] if swapped else [range(5), range(5, 10)]
-    for role, own in zip(("'runs'", "'runs' with arm = 'baseline'"), seeds, strict=True):
+    for role, own in zip(("'ours'", "'baseline'"), seeds, strict=True):
         assert f"{role}, from table: seeds {', '.join(map(str, own))}\n" in told
     assert "empty cells of 'method' have the value above them: lines" in told
 
