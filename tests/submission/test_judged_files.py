@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+import reproaudit as ra
 from reproaudit.audit.loading import load_audit
 from reproaudit.audit.seeds import whole_rule
 from reproaudit.cli import run_command
@@ -738,6 +739,77 @@ def test_runs_of_a_stated_reading_are_judged_as_that(tmp_path: Path) -> None:
     assert (reading.name, reading.yes, reading.n) == ("epochs=150", 5, 5)
     assert str(answer.outcome) == "depends"
     assert "not run with another" not in answer.model_dump_json()
+
+
+DISPUTED = """
+schema_version: 3
+paper: {slug: disputed, title: A disputed paper, year: 2026, read: {text: abstract}}
+method: ours
+settings:
+  - from: paper
+    at: Table 1
+    values: {epochs: 100}
+    also_stated: [{from: code, at: train.py, values: {epochs: 150}}]
+  - {from: guess, why: Not stated., values: {width: 64}, could_be: [128]}
+claims:
+  better:
+    says: The method has a higher accuracy than the baseline.
+    at: Table 2
+    main: true
+    holds_if: [{kind: beats, value: accuracy, arm: baseline, higher: true, from: paper}]
+"""
+BETTER = {"epochs=100": (0.91, 0.85), "epochs=150": (0.84, 0.80), "width=128": (0.95, 0.97)}
+"""What ours and the baseline reach under the settings that a row states."""
+
+
+def disputed(folder: Path, left_out: tuple[tuple[str, str], ...] = ()) -> Judged:
+    rows = [
+        f"{seed},{arm},{settings[1] if settings[0] == 'epochs' else 100},"
+        f"{settings[1] if settings[0] == 'width' else 64},{value + seed / 1000}"
+        for at, values in BETTER.items()
+        for arm, value in zip(("ours", "baseline"), values, strict=True)
+        if (at, arm) not in left_out
+        for settings in [at.split("=")]
+        for seed in range(5)
+    ]
+    (folder / "disputed.yaml").write_text(DISPUTED)
+    (folder / "log.csv").write_text("\n".join(["seed,arm,epochs,width,accuracy", *rows]))
+    return judge_logs(load_audit(folder / "disputed.yaml"), [folder / "log.csv"])
+
+
+def test_a_reading_is_compared_with_the_arm_under_the_same_settings(tmp_path: Path) -> None:
+    made = disputed(tmp_path)
+    (answer,) = made.scorecard.claims
+    (reading,) = answer.readings
+    (other,) = answer.alternatives
+    assert (answer.base.yes, reading.yes, reading.n) == (5, 5, 5)
+    assert (other.yes, other.n) == (0, 5)
+    assert made.logs is not None
+    assert made.logs.counted == []
+
+
+def test_a_reading_is_not_compared_with_an_arm_under_other_settings(tmp_path: Path) -> None:
+    made = disputed(tmp_path, (("epochs=150", "baseline"),))
+    (answer,) = made.scorecard.claims
+    (reading,) = answer.readings
+    assert (reading.yes, reading.valid, str(reading.answer)) == (0, 0, "unfinished")
+    assert answer.base.yes == 5
+
+
+def test_runs_in_memory_have_a_reading_and_an_arm_at_once(tmp_path: Path) -> None:
+    runs = [
+        ra.MeasuredRuns(
+            "runs",
+            {seed: {"accuracy": value + seed / 1000} for seed in range(5)},
+            {**settings, **({"arm": "baseline"} if is_baseline else {})},
+        )
+        for settings, values in (({}, (0.91, 0.85)), ({"epochs": 150}, (0.84, 0.80)))
+        for is_baseline, value in enumerate(values)
+    ]
+    (tmp_path / "disputed.yaml").write_text(DISPUTED)
+    card = ra.judge_measurements(tmp_path / "disputed.yaml", runs)
+    (reading,) = card.claims[0].readings
+    assert (reading.yes, reading.n) == (5, 5)
 
 
 def test_a_template_names_the_readings_that_may_be_handed_in(tmp_path: Path) -> None:

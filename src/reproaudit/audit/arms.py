@@ -74,6 +74,12 @@ class PlannedArm:
         """Return every setting that the arm runs with at a tier."""
         return audit.values_of(self.experiment, tier, self.at(tier))
 
+    def under(self, reading: PlannedArm) -> PlannedArm:
+        """Return the arm under a reading's or an alternative's settings, but for its own ones."""
+        smaller = {n: value for n, value in reading.smaller.items() if n not in self.overrides}
+        overrides = {**reading.overrides, **self.overrides}
+        return replace(self, overrides=overrides, smaller=smaller)
+
     def changed(self, tier: TierName) -> tuple[tuple[str, SettingValue], ...]:
         """Return these settings as a batch has them."""
         return tuple(sorted(self.at(tier).items()))

@@ -174,7 +174,8 @@ def _imported(
         finished, unfinished = _finished(given, mapping, asked)
         audit, others = with_readings(audit, tier, [*stated_of(finished, audit, mapping)])
         scope = scope_of(audit, tier, claims)
-        scope = replace(scope, batches=(*scope.batches, *others))
+        known = dict.fromkeys((*scope.batches, *(batch for _, batch in others)))
+        scope = replace(scope, batches=tuple(known))
         request = Request(audit, tier, scope, mapping, tuple(run.name for run in given))
         try:
             placed, strays = place_runs(request, finished, _unlogged(request, asked, given), asked)

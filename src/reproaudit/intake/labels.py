@@ -330,13 +330,14 @@ def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
 
 def with_readings(
     audit: Audit, tier: TierName, stated: Collection[tuple[str, Mapping[str, Any]]]
-) -> tuple[Audit, list[Batch]]:
-    """Return an audit whose claims have every reading that runs have, and these alternatives.
+) -> tuple[Audit, list[tuple[Role, Batch]]]:
+    """Return an audit whose claims have every reading that runs have, and what else they have.
 
-    `stated` has the experiment and the settings of each run.
+    These are alternatives, and other arms under a reading's or an alternative's settings. `stated`
+    has the experiment and the settings of each run.
     """
     claims = []
-    batches: dict[Batch, None] = {}
+    batches: dict[tuple[Role, Batch], None] = {}
     for claim in audit.claims:
         settings = audit.settings_of(claim.experiment)
         own = [config for experiment, config in stated if experiment == claim.experiment]
@@ -352,11 +353,18 @@ def with_readings(
             )
         ]
         named = [*dict.fromkeys(named)]
-        claims.append(claim.model_copy(update={"readings": (*claim.readings, *named)}))
-        for arm in alternatives_of(audit, claim):
-            name = "" if arm.varied is None else arm.varied[0]
-            if any(_is_at(config, name, arm.at(tier), base) for config in own):
-                batches[batch_of(audit, claim, arm, tier)] = None
+        claim = claim.model_copy(update={"readings": (*claim.readings, *named)})
+        claims.append(claim)
+        arms = arms_of(audit, claim)
+        others = [arm for arm in arms if arm.role not in (Role.OWN, Role.READING)]
+        for varied in (*arms, *alternatives_of(audit, claim)):
+            if varied.varied is None:
+                continue
+            here = [arm.under(varied) for arm in others if arm.experiment == claim.experiment]
+            alone = [varied] if varied.role is Role.ALTERNATIVE else []
+            for arm in (*alone, *here):
+                if any(_is_at(config, varied.varied[0], arm.at(tier), base) for config in own):
+                    batches[arm.role, batch_of(audit, claim, arm, tier)] = None
     return audit.model_copy(update={"claims": tuple(claims)}), [*batches]
 
 

@@ -161,11 +161,10 @@ def reader_of(audit: Audit, manifest: Manifest, placed: Placed) -> SubmissionRea
     """Tell the role of each run of a manifest; a SpecError lists everything that does not fit."""
     known = audit.experiments
     stated = [(run.experiment, run.settings) for run in manifest.runs if run.experiment in known]
-    audit, alternatives = with_readings(audit, manifest.tier, stated)
+    audit, others = with_readings(audit, manifest.tier, stated)
     reader = SubmissionReader(audit, manifest, placed)
     reader.check_manifest()
     planned: dict[tuple[str, str], tuple[Role, Batch]] = {}
-    others = [(Role.ALTERNATIVE, batch) for batch in alternatives]
     for role, batch in (*plan(audit, manifest.tier), *others):  # the experiments come first
         planned.setdefault(_key(audit, batch), (role, batch))
     seen = set()

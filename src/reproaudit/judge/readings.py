@@ -83,7 +83,8 @@ class Panel(Bundles):
     def under(self, arm: PlannedArm) -> Panel:
         """Return the panel whose other arms share a reading's or an alternative's settings.
 
-        An arm that has not run under them stays as it is: the claim's own one counts.
+        An arm that has not run under them stays as it is: the claim's own one counts. Measurements
+        from elsewhere are not compared with those of an arm under other settings.
         """
         if arm == self.base and arm.role is Role.OWN:
             return self
@@ -96,16 +97,14 @@ class Panel(Bundles):
         return replace(self.panels[arm.name], bounds=self.bounds)
 
     def _moved(self, other: PlannedArm, arm: PlannedArm) -> PlannedArm:
-        """An arm under the settings of a reading or an alternative, where it has run under them."""
+        """An arm under the settings of a reading or an alternative, where it is to count so."""
         stated = other.role in (Role.OWN, Role.READING)
         if stated or arm.role is Role.OWN or other.experiment != arm.experiment:
             return other
-        overrides = {**arm.overrides, **other.overrides}
-        smaller = {
-            name: value for name, value in arm.smaller.items() if name not in other.overrides
-        }
-        there = replace(other, overrides=overrides, smaller=smaller)
-        return there if self.recorded(there) else other
+        there = other.under(arm)
+        elsewhere = any(record.origin for record in self.recorded(other).values())
+        is_compared = other.name in self._compared and elsewhere
+        return there if is_compared or self.recorded(there) else other
 
     def having(self, role: Role) -> list[PlannedArm]:
         """Return the arms of a role."""
