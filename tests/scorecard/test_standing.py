@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,6 +215,49 @@ def test_judge_says_it_in_every_rendering(
 def test_a_claim_that_was_chosen_moves_no_rule(committed: Checkout) -> None:
     judged = judge_logs(entry_of(committed.audit), [committed.results], claims=["maxrl2026.pass8"])
     assert judged.scorecard.rule == committed.standing()
+
+
+TREE = """
+schema_version: 2
+paper: {slug: tree2031, title: A paper, year: 2031}
+settings:
+  epochs:
+    value: 100
+    source: paper
+    locator: Appendix
+    readings: [{value: 150, source: authors_code, locator: train.py}]
+experiments:
+  birds:
+    title: A tree of birds
+    measurements: {acc: {kind: scalar, unit: "1", meaning: Accuracy.}}
+claims:
+  - id: tree2031.high
+    says: The accuracy is at least 80.
+    short: the accuracy is at least 80
+    locator: Table 1
+    main: true
+    experiment: birds
+    headline: [{kind: reaches, value: acc, at_least: 80, from: paper}]
+    no_control: a reported number
+"""
+BOTH = [{"seed": seed, "epochs": at, "acc": 90} for at in (100, 150) for seed in range(5)]
+
+
+def test_runs_of_a_stated_reading_move_no_rule(place: Checkout, cli: Any) -> None:
+    audit = place.folder / "tree2031.yaml"
+    audit.write_text(TREE, encoding="utf-8")
+    rule = whole_rule(load_audit(audit), "paper")
+    (place.folder / "PLAN.json").write_text(json.dumps({"rule": rule}), encoding="utf-8")
+    place.git("init", "-q")
+    place.commit(audit.name, "PLAN.json")
+    place.write(BOTH)
+    place.commit(place.results.name)
+    card = judge_logs(entry_of(audit), [place.results], pages=place.folder / "out").scorecard
+    assert [reading.n for reading in card.claims[0].readings] == [5], "both are judged"
+    assert card.rule is not None
+    assert (card.rule.stood, card.rule.rule) == (True, rule)
+    where = ("--audits", place.folder, "--out", place.folder / "out")
+    assert "The audit is the same." in " ".join(cli("report", "tree2031", *where).out.split())
 
 
 def test_folders_of_measurements_are_looked_at_as_well(committed: Checkout) -> None:
