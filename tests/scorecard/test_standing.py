@@ -122,6 +122,42 @@ def test_results_that_are_committed_again_do_not_hide_that_they_were_there(
     assert committed.standing().stood is False
 
 
+@pytest.mark.parametrize("how", ["cp", "mv"])
+def test_results_by_another_name_are_as_old_as_their_content(place: Checkout, how: str) -> None:
+    place.git("init", "-q")
+    place.commit(place.results.name)
+    place.commit(place.audit.name)
+    other = place.folder / "again.json"
+    shutil.copy(place.results, other)
+    if how == "mv":
+        place.git("rm", "-q", place.results.name)
+    place.commit(other.name)
+    place.results = other
+    standing = place.standing()
+    assert standing.stood is False
+    assert "and results came before, in " in standing.text
+
+
+def test_results_that_were_renamed_are_still_later_than_the_rule(committed: Checkout) -> None:
+    before = committed.standing()
+    committed.git("mv", committed.results.name, "again.json")
+    committed.git("commit", "-qm", "a name")
+    committed.results = committed.folder / "again.json"
+    assert committed.standing() == before
+    assert before.stood is True
+
+
+def test_a_short_result_that_equals_an_older_one_is_no_copy(place: Checkout) -> None:
+    place.git("init", "-q")
+    pilot = place.folder / "pilot.json"
+    pilot.write_text('{"acc": 0.9}', encoding="utf-8")
+    place.commit(pilot.name)
+    place.commit(place.audit.name)
+    shutil.copy(pilot, place.results)
+    place.commit(place.results.name)
+    assert place.standing().stood is True
+
+
 def in_one_commit(place: Checkout) -> None:
     place.git("init", "-q")
     place.commit(place.audit.name, place.results.name)
@@ -182,6 +218,31 @@ def test_the_digest_that_results_or_a_plan_beside_them_name_is_held_against_toda
     moved = place.standing()
     assert moved.stood is False
     assert f"{name} names another, {rule[:12]}" in moved.text
+
+
+def plan_in(place: Checkout) -> str:
+    """Write the plan beside the results, and return its name."""
+    rule = whole_rule(load_audit(place.audit), "paper")
+    (place.folder / "PLAN.json").write_text(json.dumps({"rule": rule}), encoding="utf-8")
+    return "PLAN.json"
+
+
+def test_a_plan_that_came_with_the_results_shows_nothing(place: Checkout) -> None:
+    place.git("init", "-q")
+    place.commit(place.audit.name, place.results.name, plan_in(place))
+    standing = place.standing()
+    assert standing.stood is None
+    why = "PLAN.json names its digest, and came no earlier than the results."
+    assert standing.text.endswith(f"came in one commit, or on different branches; {why}")
+
+
+def test_a_plan_that_came_before_the_results_shows_that_the_rule_stood(place: Checkout) -> None:
+    place.git("init", "-q")
+    place.commit(plan_in(place))
+    place.commit(place.audit.name, place.results.name)
+    standing = place.standing()
+    assert standing.stood is True
+    assert "PLAN.json names its digest" in standing.text
 
 
 def test_a_digest_does_not_excuse_what_git_knows(committed: Checkout) -> None:

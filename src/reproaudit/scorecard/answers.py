@@ -342,14 +342,12 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
 def _as_handed_in(judged: Audit, audit: Audit) -> Audit:
     """An audit with the claims that were judged, and those readings that runs were handed in of."""
     readings = {claim.id: claim.readings for claim in judged.claims}
-    claims = tuple(
-        claim.model_copy(
-            update={"readings": (*dict.fromkeys((*claim.readings, *readings[claim.id])),)}
-        )
-        for claim in audit.claims
-        if claim.id in readings
-    )
-    return audit.model_copy(update={"claims": claims})
+    claims = []
+    for claim in audit.claims:
+        every = dict.fromkeys([*claim.readings, *readings.get(claim.id, ())])
+        claims.append(claim.model_copy(update={"readings": tuple(every)}))
+    kept = [claim for claim in claims if claim.id in readings]
+    return audit.model_copy(update={"claims": tuple(kept)})
 
 
 def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:
