@@ -84,8 +84,6 @@ class ImportedLogs:
     """What became of logs."""
 
     audit: Audit  # the audit, with every stated reading that runs have
-    # how many of the runs that were given are judged, and why not the others
-    counted: Sequence[str]
     measured: Sequence[MeasuredRuns]  # the measurements that were made of them
     head: Mapping[str, Any]  # what their manifest says of all runs
     horizons: Mapping[str, int]  # measurement -> the last step that every run has of it
@@ -191,22 +189,21 @@ def _imported(
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
-    told = _judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)
-    counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
-    counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
-    notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
+    told = [*_judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)]
+    told += [*_void(roles), *_absent_arms(request, asked, roles, strays), *unmatched]
+    counted = [on_one_line(sentence, 5_000) for sentence in told]
+    notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
         audit=audit,
-        counted=counted,
         measured=[_measured(role) for role in roles],
-        head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
+        head=manifest_head(origin, tier, of_all, mapping.proxy, counted, notes, mapping.one_unit),
         horizons=_horizons(roles),
         files=_files(logs, runs),
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *left_out}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
-        lines=[*map(_indented, _lines(request, roles)), *notes],
+        lines=[*map(_indented, _lines(request, roles)), *counted, *notes],
         left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
         offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )

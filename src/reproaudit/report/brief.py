@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import maker_words, of
+from reproaudit.formats.numbers import of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.report.parts import arms_counted
+from reproaudit.report.parts import arms_counted, whose_words
 
 MOST_LINES = 60
 """Lines of the page."""
@@ -23,8 +23,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     """
     head = card.head
     lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
-    if card.origin is not None:
-        lines += [f"Not ours: {maker_words(card.origin.who, card.origin.source)}.", ""]
+    lines += [" ".join(map(_cell, whose_words(card))), ""]
     lines += [" ".join(head.verdict), "", "| claim | answer | what was found |", "|---|---|---|"]
     rows = [row for line in head.claims for row in _rows(line, card)]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]

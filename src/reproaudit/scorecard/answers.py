@@ -149,7 +149,7 @@ def scorecard_of_submission(
     found = submission.found
     judged = judge(audit, submission.tier, found, History(unstated=submission.unstated))
     answers = tuple(_with_left_out(submission, audit, answer) for answer in judged)
-    made = Made(remarks=tuple(remarks))
+    made = Made(counted=submission.counted, remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
 
