@@ -335,6 +335,19 @@ def test_the_course_of_a_run_may_stand_in_a_list_within_it(tmp_path: Path) -> No
     file.write_text(json.dumps(tree))
     made = judged(tmp_path, file, "mapping: {pass_8: {expression: last(p8)}}")
     assert answers(made.scorecard) == RIGHT
+    assert made.logs is not None
+    assert made.logs.horizons == {"pass_8": 4}
+    assert "- horizon of pass_8: step 4\n" in brief_page(made.scorecard, made.logs.horizons)
+
+
+def test_a_page_says_why_an_answer_is_no_surer(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    card = judged(tmp_path, file).scorecard
+    (level,) = {line.level for line in card.head.claims if line.level}
+    reasons = "; ".join(card.answers[0].certainty)
+    assert "measured elsewhere, not by us" in reasons
+    assert f"| supported, certainty {level}: {reasons} |" in brief_page(card, {})
 
 
 def test_keys_that_number_runs_are_told_in_one_line_of_mapping(tmp_path: Path) -> None:
@@ -734,6 +747,21 @@ def test_runs_of_a_stated_reading_are_judged_as_that(tmp_path: Path) -> None:
     assert (reading.name, reading.yes, reading.n) == ("epochs=150", 5, 5)
     assert str(answer.outcome) == "depends"
     assert "not run with another" not in answer.model_dump_json()
+
+
+def test_a_value_has_the_source_that_states_it(tmp_path: Path, cli: Any) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    rows = [f"{seed},{at},0.1,90" for at in (100, 150) for seed in range(5)]
+    (tmp_path / "log.csv").write_text("\n".join(["seed,epochs,rate,acc", *rows]))
+    command = ("import", tmp_path / "tree.yaml", tmp_path / "log.csv", "--out")
+    made = cli(*command, tmp_path / "data", "--json").data["settings"]
+    sources = {(row["setting"], row["audit"]): row["source"] for row in made}
+    assert sources == {
+        ("epochs", 100): "paper",
+        ("epochs", 150): "authors_code",
+        ("rate", 0.1): "assumption",
+    }
+    assert "150 (authors_code)" in cli(*command, tmp_path / "printed").out
 
 
 def test_a_template_names_the_readings_that_may_be_handed_in(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class ImportedLogs:
     audit: Audit  # the audit, with every stated reading that runs have
     measured: Sequence[MeasuredRuns]  # the measurements that were made of them
     head: Mapping[str, Any]  # what their manifest says of all runs
-    horizons: Mapping[str, int]  # measurement -> the last step that every run has of it
+    horizons: Mapping[str, int]  # measurement -> the last step that all runs have of its series
     files: Sequence[Path]  # what the runs were read from; of an archive, the archive
     ignored_runs: Sequence[str]  # names of runs that nothing was made of
     skipped: Sequence[str]  # files that were not read, each with the reason
@@ -433,12 +433,8 @@ def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
 
 
 def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
-    ends: dict[str, list[int]] = {}
-    for role in roles:
-        for name, by_seed in role.measured.items():
-            steps = [max(curve.all_steps) for curve in by_seed.values() if curve.all_steps]
-            ends.setdefault(name, []).extend(steps)
-    return {name: min(steps) for name, steps in ends.items() if steps}
+    names = dict.fromkeys(name for role in roles for name in role.ends)
+    return {name: min(role.ends[name] for role in roles if name in role.ends) for name in names}
 
 
 @dataclass
@@ -451,6 +447,8 @@ class _Role:
     ignored: set[str]  # the tags that nothing was made of
     # measurement -> seed -> its curve; whole ones
     measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    # measurement -> the last step that every run has of the series that it is, or is made of
+    ends: dict[str, int] = field(default_factory=dict)
     # measurement -> why it is kept out, for every seed
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
@@ -517,6 +515,8 @@ def _role(
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
+            ends = [max(measured.steps) for measured in by_seed.values() if measured.steps]
+            role.ends |= {name: min(ends)} if ends else {}
             role.lacking += _lacking(request, name, role)
         else:
             role.absent.append(name)

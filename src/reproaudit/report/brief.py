@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.report.parts import arms_counted, whose_words
+from reproaudit.report.parts import arms_counted, certainty_words, part_of, whose_words
 
 MOST_LINES = 60
 """Lines of the page."""
@@ -19,7 +19,7 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     """Return a judgment as Markdown.
 
     Args:
-        horizons: measurement -> the last step that all runs have.
+        horizons: measurement -> the last step that all runs have of what it is made of.
     """
     head = card.head
     lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
@@ -43,7 +43,7 @@ def _step(card: Scorecard, measurement: str) -> str:
 
 def _rows(line: ClaimLine, card: Scorecard) -> Iterator[str]:
     """Yield a row for a claim, and one for each of its controls and choices."""
-    sure = f", certainty {line.level}" if line.level else ""
+    sure = f", certainty {_cell(certainty_words(part_of(card, line.claim)))}" if line.level else ""
     title = _cell(line.title)
     yield f"| {line.name}: {title} | {line.outcome}{sure} | {_cell(line.text)} |"
     own = [row for row in card.rows if row.claim == line.claim]
