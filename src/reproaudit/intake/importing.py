@@ -414,7 +414,8 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 def _measured(role: _Role) -> MeasuredRuns:
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
-        for seed, curve in by_seed.items():
+        for seed, made in by_seed.items():
+            curve = made.curve
             seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
     left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
@@ -433,8 +434,12 @@ def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
 
 
 def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
-    names = dict.fromkeys(name for role in roles for name in role.ends)
-    return {name: min(role.ends[name] for role in roles if name in role.ends) for name in names}
+    ends: dict[str, int] = {}
+    for role in roles:
+        for name, by_seed in role.measured.items():
+            for end in (max(made.steps) for made in by_seed.values() if made.steps):
+                ends[name] = min(end, ends.get(name, end))
+    return ends
 
 
 @dataclass
@@ -445,10 +450,8 @@ class _Role:
     words: str  # what messages call it
     runs: Mapping[int, PlacedRun]
     ignored: set[str]  # the tags that nothing was made of
-    # measurement -> seed -> its curve; whole ones
-    measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
-    # measurement -> the last step that every run has of the series that it is, or is made of
-    ends: dict[str, int] = field(default_factory=dict)
+    # measurement -> seed -> what was made of the run; whole ones
+    measured: dict[str, dict[int, Measured]] = field(default_factory=dict)
     # measurement -> why it is kept out, for every seed
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
@@ -514,9 +517,7 @@ def _role(
         if reasons := tuple(misfits) or reasons:
             role.withheld[name] = reasons
         elif by_seed:
-            role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
-            ends = [max(measured.steps) for measured in by_seed.values() if measured.steps]
-            role.ends |= {name: min(ends)} if ends else {}
+            role.measured[name] = by_seed
             role.lacking += _lacking(request, name, role)
         else:
             role.absent.append(name)
@@ -742,10 +743,10 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
     """Yield how the last values of series are compared that do not end at the same step."""
     for name in dict.fromkeys(name for role in roles for name in role.measured):
         ends = [
-            max(curve.all_steps)
+            max(made.curve.all_steps)
             for role in roles
-            for seed, curve in role.measured.get(name, {}).items()
-            if curve.all_steps and not role.runs[seed].diverged
+            for seed, made in role.measured.get(name, {}).items()
+            if made.curve.all_steps and not role.runs[seed].diverged
         ]
         if ends and min(ends) < AS_FAR * max(ends):
             last = last_of(mapping.quantity(name).tag or "TAG")
@@ -795,7 +796,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = sorted(len(curve.all_steps) or 1 for curve in by_seed.values())
+            points = sorted(len(made.curve.all_steps) or 1 for made in by_seed.values())
             until = f" to {points[-1]}" if points[0] < points[-1] else ""
             noun = "point" if points[-1] == 1 else "points"
             yield f"  {name}{source}: {points[0]}{until} {noun} in each run"

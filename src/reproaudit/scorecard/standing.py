@@ -32,7 +32,7 @@ FEWEST_TELLING_BYTES = 100
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
 _SHOWN = 12
 
-Evidence = tuple[bool | None, str]
+_Evidence = tuple[bool | None, str]
 """Whether something says that the rule stood before the runs, None if it does not, and what."""
 
 
@@ -64,7 +64,7 @@ def standing_of(
 
 def _by_digest(
     audit: Audit, rule: str, results: Sequence[Path], commits: Collection[str]
-) -> Iterator[Evidence]:
+) -> Iterator[_Evidence]:
     """Yield for results in JSON, and the plan beside, whose digest they name.
 
     `commits` are those that the results came with.
@@ -113,7 +113,7 @@ def _by_git(
     results: Sequence[Path],
     rule: str,
     tier: TierName,
-) -> Evidence:
+) -> _Evidence:
     """Hold the rule's last commit against those that added results, in the checkout of these."""
     own = _git(audit_file, "rev-parse", "--show-toplevel")
     if own is None or not _git(audit_file, "log", "-1", "--", audit_file.name):
