@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,6 +122,42 @@ def test_results_that_are_committed_again_do_not_hide_that_they_were_there(
     assert committed.standing().stood is False
 
 
+@pytest.mark.parametrize("how", ["cp", "mv"])
+def test_results_by_another_name_are_as_old_as_their_content(place: Checkout, how: str) -> None:
+    place.git("init", "-q")
+    place.commit(place.results.name)
+    place.commit(place.audit.name)
+    other = place.folder / "again.json"
+    shutil.copy(place.results, other)
+    if how == "mv":
+        place.git("rm", "-q", place.results.name)
+    place.commit(other.name)
+    place.results = other
+    standing = place.standing()
+    assert standing.stood is False
+    assert "and results came before, in " in standing.text
+
+
+def test_results_that_were_renamed_are_still_later_than_the_rule(committed: Checkout) -> None:
+    before = committed.standing()
+    committed.git("mv", committed.results.name, "again.json")
+    committed.git("commit", "-qm", "a name")
+    committed.results = committed.folder / "again.json"
+    assert committed.standing() == before
+    assert before.stood is True
+
+
+def test_a_short_result_that_equals_an_older_one_is_no_copy(place: Checkout) -> None:
+    place.git("init", "-q")
+    pilot = place.folder / "pilot.json"
+    pilot.write_text('{"acc": 0.9}', encoding="utf-8")
+    place.commit(pilot.name)
+    place.commit(place.audit.name)
+    shutil.copy(pilot, place.results)
+    place.commit(place.results.name)
+    assert place.standing().stood is True
+
+
 def in_one_commit(place: Checkout) -> None:
     place.git("init", "-q")
     place.commit(place.audit.name, place.results.name)
@@ -183,6 +220,31 @@ def test_the_digest_that_results_or_a_plan_beside_them_name_is_held_against_toda
     assert f"{name} names another, {rule[:12]}" in moved.text
 
 
+def plan_in(place: Checkout) -> str:
+    """Write the plan beside the results, and return its name."""
+    rule = whole_rule(load_audit(place.audit), "paper")
+    (place.folder / "PLAN.json").write_text(json.dumps({"rule": rule}), encoding="utf-8")
+    return "PLAN.json"
+
+
+def test_a_plan_that_came_with_the_results_shows_nothing(place: Checkout) -> None:
+    place.git("init", "-q")
+    place.commit(place.audit.name, place.results.name, plan_in(place))
+    standing = place.standing()
+    assert standing.stood is None
+    why = "PLAN.json names its digest, and came no earlier than the results."
+    assert standing.text.endswith(f"came in one commit, or on different branches; {why}")
+
+
+def test_a_plan_that_came_before_the_results_shows_that_the_rule_stood(place: Checkout) -> None:
+    place.git("init", "-q")
+    place.commit(plan_in(place))
+    place.commit(place.audit.name, place.results.name)
+    standing = place.standing()
+    assert standing.stood is True
+    assert "PLAN.json names its digest" in standing.text
+
+
 def test_a_digest_does_not_excuse_what_git_knows(committed: Checkout) -> None:
     committed.edit("higher: true", "higher: false")
     committed.commit(committed.audit.name)
@@ -214,6 +276,49 @@ def test_judge_says_it_in_every_rendering(
 def test_a_claim_that_was_chosen_moves_no_rule(committed: Checkout) -> None:
     judged = judge_logs(entry_of(committed.audit), [committed.results], claims=["maxrl2026.pass8"])
     assert judged.scorecard.rule == committed.standing()
+
+
+TREE = """
+schema_version: 2
+paper: {slug: tree2031, title: A paper, year: 2031}
+settings:
+  epochs:
+    value: 100
+    source: paper
+    locator: Appendix
+    readings: [{value: 150, source: authors_code, locator: train.py}]
+experiments:
+  birds:
+    title: A tree of birds
+    measurements: {acc: {kind: scalar, unit: "1", meaning: Accuracy.}}
+claims:
+  - id: tree2031.high
+    says: The accuracy is at least 80.
+    short: the accuracy is at least 80
+    locator: Table 1
+    main: true
+    experiment: birds
+    headline: [{kind: reaches, value: acc, at_least: 80, from: paper}]
+    no_control: a reported number
+"""
+BOTH = [{"seed": seed, "epochs": at, "acc": 90} for at in (100, 150) for seed in range(5)]
+
+
+def test_runs_of_a_stated_reading_move_no_rule(place: Checkout, cli: Any) -> None:
+    audit = place.folder / "tree2031.yaml"
+    audit.write_text(TREE, encoding="utf-8")
+    rule = whole_rule(load_audit(audit), "paper")
+    (place.folder / "PLAN.json").write_text(json.dumps({"rule": rule}), encoding="utf-8")
+    place.git("init", "-q")
+    place.commit(audit.name, "PLAN.json")
+    place.write(BOTH)
+    place.commit(place.results.name)
+    card = judge_logs(entry_of(audit), [place.results], pages=place.folder / "out").scorecard
+    assert [reading.n for reading in card.claims[0].readings] == [5], "both are judged"
+    assert card.rule is not None
+    assert (card.rule.stood, card.rule.rule) == (True, rule)
+    where = ("--audits", place.folder, "--out", place.folder / "out")
+    assert "The audit is the same." in " ".join(cli("report", "tree2031", *where).out.split())
 
 
 def test_folders_of_measurements_are_looked_at_as_well(committed: Checkout) -> None:

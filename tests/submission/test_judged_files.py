@@ -19,8 +19,8 @@ from reproaudit.errors import AuditError
 from reproaudit.formats.scorecard import Scorecard
 from reproaudit.intake.importing import explained_logs, import_logs
 from reproaudit.report.brief import brief_page
-from reproaudit.report.pages import html, markdown
-from reproaudit.report.terminal import report_lines
+from reproaudit.report.pages import html, letter, markdown
+from reproaudit.report.terminal import judged_lines, report_lines
 from reproaudit.service.judge import (
     Judged,
     import_folder,
@@ -336,6 +336,19 @@ def test_the_course_of_a_run_may_stand_in_a_list_within_it(tmp_path: Path) -> No
     file.write_text(json.dumps(tree))
     made = judged(tmp_path, file, "mapping: {pass_8: {expression: last(p8)}}")
     assert answers(made.scorecard) == RIGHT
+    assert made.logs is not None
+    assert made.logs.horizons == {"pass_8": 4}
+    assert "- horizon of pass_8: step 4\n" in brief_page(made.scorecard, made.logs.horizons)
+
+
+def test_a_page_says_why_an_answer_is_no_surer(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    card = judged(tmp_path, file).scorecard
+    (level,) = {line.level for line in card.head.claims if line.level}
+    reasons = "; ".join(card.answers[0].certainty)
+    assert "measured elsewhere, not by us" in reasons
+    assert f"| supported, certainty {level}: {reasons} |" in brief_page(card, {})
 
 
 def test_keys_that_number_runs_are_told_in_one_line_of_mapping(tmp_path: Path) -> None:
@@ -461,9 +474,8 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     form(tmp_path / "logs")
     made = judged(tmp_path, tmp_path / "logs")
     assert answers(made.scorecard)["pass8"][0] != "supported"
-    assert made.logs is not None
-    assert any(line.startswith(f"No run of '{arm}': ") for line in made.logs.counted)
-    (way,) = re.findall(r"`(.+?)`", made.logs.counted[-1])
+    assert any(line.startswith(f"No run of '{arm}': ") for line in made.scorecard.made.counted)
+    (way,) = re.findall(r"`(.+?)`", made.scorecard.made.counted[-1])
     assert way == f"arms: {{{arm}: mine}}"
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
 
@@ -477,9 +489,8 @@ def test_a_number_that_every_arm_logged_is_not_offered_as_an_arm(tmp_path: Path)
     file = tmp_path / "results.json"
     file.write_text(json.dumps(rows))
     made = judged(tmp_path, file)
-    assert made.logs is not None
-    assert any(line.startswith("No run of 'reinforce': ") for line in made.logs.counted)
-    assert not any("arms:" in line for line in made.logs.counted)
+    assert any(line.startswith("No run of 'reinforce': ") for line in made.scorecard.made.counted)
+    assert not any("arms:" in line for line in made.scorecard.made.counted)
 
 
 def test_runs_without_a_name_are_the_methods(tmp_path: Path) -> None:
@@ -543,9 +554,8 @@ def test_a_compared_run_without_a_number_is_called_what_it_is(
     file.write_text(json.dumps(form(value, state)))
     made = judged(tmp_path, file)
     assert answers(made.scorecard)["pass8"][1:] == (4, n)
-    assert made.logs is not None
     void = "Void, since the run of 'reinforce' did not finish: seed 3."
-    assert (void in made.logs.counted) == (n == 4)
+    assert (void in made.scorecard.made.counted) == (n == 4)
     assert answers(made.scorecard)["learns"] == RIGHT["learns"]
     assert said in printed(made.scorecard)
     # and so it is where a folder of measurements lies between
@@ -598,8 +608,7 @@ def test_a_run_whose_role_stands_in_a_yaml_that_cannot_be_read_is_left_out(tmp_p
     homes[3].rename(tmp_path / "logs" / "seed_3")
     (tmp_path / "logs" / "seed_3" / "config.yaml").write_text("lr: [1\n")
     made = judged(tmp_path, tmp_path / "logs")
-    assert made.logs is not None
-    first, second = made.logs.counted
+    first, second = made.scorecard.made.counted
     assert first == "14 of 15 runs given were judged."
     assert second.startswith("Left out, since its settings are not known: config.yaml:2: found")
     assert second.endswith("seed_3/results.json.")
@@ -784,8 +793,7 @@ def test_a_reading_is_compared_with_the_arm_under_the_same_settings(tmp_path: Pa
     (other,) = answer.alternatives
     assert (answer.base.yes, reading.yes, reading.n) == (5, 5, 5)
     assert (other.yes, other.n) == (0, 5)
-    assert made.logs is not None
-    assert made.logs.counted == []
+    assert made.scorecard.made.counted == ()
 
 
 def test_a_reading_is_not_compared_with_an_arm_under_other_settings(tmp_path: Path) -> None:
@@ -812,6 +820,21 @@ def test_runs_in_memory_have_a_reading_and_an_arm_at_once(tmp_path: Path) -> Non
     assert (reading.yes, reading.n) == (5, 5)
 
 
+def test_a_value_has_the_source_that_states_it(tmp_path: Path, cli: Any) -> None:
+    (tmp_path / "tree.yaml").write_text(TREE)
+    rows = [f"{seed},{at},0.1,90" for at in (100, 150) for seed in range(5)]
+    (tmp_path / "log.csv").write_text("\n".join(["seed,epochs,rate,acc", *rows]))
+    command = ("import", tmp_path / "tree.yaml", tmp_path / "log.csv", "--out")
+    made = cli(*command, tmp_path / "data", "--json").data["settings"]
+    sources = {(row["setting"], row["audit"]): row["source"] for row in made}
+    assert sources == {
+        ("epochs", 100): "paper",
+        ("epochs", 150): "authors_code",
+        ("rate", 0.1): "assumption",
+    }
+    assert "150 (authors_code)" in cli(*command, tmp_path / "printed").out
+
+
 def test_a_template_names_the_readings_that_may_be_handed_in(tmp_path: Path) -> None:
     (tmp_path / "tree.yaml").write_text(TREE)
     write_template(load_audit(tmp_path / "tree.yaml"), tmp_path / "mine")
@@ -825,16 +848,30 @@ def test_runs_of_an_alternative_to_a_guess_are_judged_as_that(tmp_path: Path) ->
     assert str(answer.outcome) == "depends"
 
 
-def test_runs_that_did_not_finish_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_runs_that_did_not_finish_are_counted_at_the_head_of_every_rendering(
+    tmp_path: Path,
+) -> None:
     states = ["finished"] * 5 + ["crashed", "running"]
     rows = [f"{seed},{state},{90 if seed < 5 else 1}" for seed, state in enumerate(states)]
     made = judged_tree(tmp_path, "\n".join(["seed,state,acc", *rows]))
     assert made.scorecard.claims[0].base.n == 5
-    assert made.logs is not None
-    assert made.logs.counted == [
+    said = (
         "5 of 7 runs given were judged.",
         "Not finished, and left out: seed 5: crashed, seed 6: running.",
-    ]
+    )
+    audit = load_audit(tmp_path / "tree.yaml")
+    import_folder(audit, [tmp_path / "log.csv"], tmp_path / "folder")
+    for card in (made.scorecard, judge_folder(audit, tmp_path / "folder").scorecard):
+        assert card.made.counted == said
+        assert not {*said}.intersection(card.made.remarks)
+        verdict = " ".join(card.head.verdict)
+        pages = (markdown(card), html(card), letter(card), brief_page(card, {}))
+        for page in (*pages, "\n".join(judged_lines(card)), "\n".join(report_lines(card))):
+            head = " ".join(page.split()).partition(verdict)[0]
+            places = [head.find(sentence) for sentence in ("Not ours: ", *said)]
+            assert -1 not in places, page
+            assert places == sorted(places)
+            assert page.count(said[0]) == 1
 
 
 def test_repetitions_under_one_seed_are_runs_and_copies_are_none(tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ def settings_table(compared: Iterable[Mapping[str, Any]]) -> Table:
     table = Table("setting", "of", "audit (source)", "configurations", "", box=None)
     styles = {"equal": "green", "contradicting": "red", "absent": "dim"}
     for setting in compared:
-        audited = f"{shown(setting['audit'])} ({setting['source']})"
+        source = "" if setting["source"] is None else f" ({setting['source']})"
+        audited = f"{shown(setting['audit'])}{source}"
         stated = "" if setting["found"] is None else shown(setting["found"])
         cells = (setting["setting"], setting["role"], audited, stated, setting["status"])
         table.add_row(*(Text(clean(cell)) for cell in cells), style=styles[setting["status"]])

@@ -184,11 +184,10 @@ def _present_judged(
     from reproaudit.report.files import json_data
     from reproaudit.report.terminal import judged_lines
 
-    above = () if judged.logs is None else judged.logs.counted
-    lines = [*judged_lines(judged.scorecard, columns(), above)]
+    lines = [*judged_lines(judged.scorecard, columns())]
     if judged.logs is not None:
-        remarks = set(judged.scorecard.made.remarks) - set(above)
-        read = [line for line in judged.logs.lines if line not in remarks]
+        below = {*judged.scorecard.made.counted, *judged.scorecard.made.remarks}
+        read = [line for line in judged.logs.lines if line not in below]
         lines = [*read, "", *lines]
     present(json_data(judged.scorecard), lines, as_json, written=judged.written)
     return exit_code([judged.scorecard], fail_on)

@@ -621,8 +621,11 @@ class Made(StrictModel):
     """Of records that came with a report: how many the report lists."""
     lacking: int = 0
     """How many of those did not come with it."""
+    counted: tuple[str, ...] = ()
+    """Of measurements from elsewhere: how many of the runs that were given are judged, and why not
+    the others, in sentences."""
     remarks: tuple[str, ...] = ()
-    """Of measurements from elsewhere: what a reader must know of how they were read."""
+    """Of these: what else a reader must know of how they were read."""
 
 
 class RuleStanding(StrictModel):

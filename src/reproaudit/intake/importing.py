@@ -84,11 +84,9 @@ class ImportedLogs:
     """What became of logs."""
 
     audit: Audit  # the audit, with every stated reading that runs have
-    # how many of the runs that were given are judged, and why not the others
-    counted: Sequence[str]
     measured: Sequence[MeasuredRuns]  # the measurements that were made of them
     head: Mapping[str, Any]  # what their manifest says of all runs
-    horizons: Mapping[str, int]  # measurement -> the last step that every run has of it
+    horizons: Mapping[str, int]  # measurement -> the last step that all runs have of its series
     files: Sequence[Path]  # what the runs were read from; of an archive, the archive
     ignored_runs: Sequence[str]  # names of runs that nothing was made of
     skipped: Sequence[str]  # files that were not read, each with the reason
@@ -192,22 +190,21 @@ def _imported(
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
-    told = _judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)
-    counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
-    counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
-    notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
+    told = [*_judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)]
+    told += [*_void(roles), *_absent_arms(request, asked, roles, strays), *unmatched]
+    counted = [on_one_line(sentence, 5_000) for sentence in told]
+    notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
     return ImportedLogs(
         audit=audit,
-        counted=counted,
         measured=[_measured(role) for role in roles],
-        head=manifest_head(origin, tier, of_all, mapping.proxy, notes, mapping.one_unit),
+        head=manifest_head(origin, tier, of_all, mapping.proxy, counted, notes, mapping.one_unit),
         horizons=_horizons(roles),
         files=_files(logs, runs),
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *left_out}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
-        lines=[*map(_indented, _lines(request, roles)), *notes],
+        lines=[*map(_indented, _lines(request, roles)), *counted, *notes],
         left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
         offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )
@@ -418,7 +415,8 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
 def _measured(role: _Role) -> MeasuredRuns:
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
-        for seed, curve in by_seed.items():
+        for seed, made in by_seed.items():
+            curve = made.curve
             seeds[seed][name] = curve.values if curve.steps is None else (curve.steps, curve.values)
     diverged = frozenset(seed for seed, run in role.runs.items() if run.diverged)
     left_out = {name: [on_one_line(why, 1_000) for why in of] for name, of in role.withheld.items()}
@@ -437,12 +435,12 @@ def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
 
 
 def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
-    ends: dict[str, list[int]] = {}
+    ends: dict[str, int] = {}
     for role in roles:
         for name, by_seed in role.measured.items():
-            steps = [max(curve.all_steps) for curve in by_seed.values() if curve.all_steps]
-            ends.setdefault(name, []).extend(steps)
-    return {name: min(steps) for name, steps in ends.items() if steps}
+            for end in (max(made.steps) for made in by_seed.values() if made.steps):
+                ends[name] = min(end, ends.get(name, end))
+    return ends
 
 
 @dataclass
@@ -453,8 +451,8 @@ class _Role:
     words: str  # what messages call it
     runs: Mapping[int, PlacedRun]
     ignored: set[str]  # the tags that nothing was made of
-    # measurement -> seed -> its curve; whole ones
-    measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
+    # measurement -> seed -> what was made of the run; whole ones
+    measured: dict[str, dict[int, Measured]] = field(default_factory=dict)
     # measurement -> why it is kept out, for every seed
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
@@ -520,7 +518,7 @@ def _role(
         if reasons := tuple(misfits) or reasons:
             role.withheld[name] = reasons
         elif by_seed:
-            role.measured[name] = {seed: measured.curve for seed, measured in by_seed.items()}
+            role.measured[name] = by_seed
             role.lacking += _lacking(request, name, role)
         else:
             role.absent.append(name)
@@ -746,10 +744,10 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
     """Yield how the last values of series are compared that do not end at the same step."""
     for name in dict.fromkeys(name for role in roles for name in role.measured):
         ends = [
-            max(curve.all_steps)
+            max(made.curve.all_steps)
             for role in roles
-            for seed, curve in role.measured.get(name, {}).items()
-            if curve.all_steps and not role.runs[seed].diverged
+            for seed, made in role.measured.get(name, {}).items()
+            if made.curve.all_steps and not role.runs[seed].diverged
         ]
         if ends and min(ends) < AS_FAR * max(ends):
             last = last_of(mapping.quantity(name).tag or "TAG")
@@ -799,7 +797,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for name, by_seed in role.measured.items():
             quantity = request.mapping.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
-            points = sorted(len(curve.all_steps) or 1 for curve in by_seed.values())
+            points = sorted(len(made.curve.all_steps) or 1 for made in by_seed.values())
             until = f" to {points[-1]}" if points[0] < points[-1] else ""
             noun = "point" if points[-1] == 1 else "points"
             yield f"  {name}{source}: {points[0]}{until} {noun} in each run"

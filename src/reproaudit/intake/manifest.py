@@ -63,8 +63,11 @@ class Manifest(StrictModel):
     one_unit: Text | None = None
     """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
     unit."""
+    counted: tuple[Text, ...] = ()
+    """How many of the runs that were given are judged, and why not the others, in sentences;
+    `import` fills it in."""
     noted: tuple[Text, ...] = ()
-    """Sentences on the measurements, such as runs that were left out; `import` fills it in."""
+    """Further sentences on the measurements, such as their formulas; `import` fills it in."""
     runs: tuple[ManifestRuns, ...] = Field(min_length=1)
     """The runs."""
 

@@ -73,6 +73,7 @@ def manifest_head(
     tier: TierName,
     settings: Mapping[str, SettingValue],
     proxy: str | None,
+    counted: Sequence[str] = (),
     noted: Sequence[str] = (),
     one_unit: str | None = None,
 ) -> dict[str, Any]:
@@ -87,6 +88,7 @@ def manifest_head(
         "proxy": proxy,
         "settings": plain_settings(settings),
         "one_unit": one_unit,
+        "counted": list(counted),
         "noted": list(noted),
     }
     return {name: value for name, value in stated.items() if value not in (None, {}, [])}

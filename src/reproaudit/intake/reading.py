@@ -74,7 +74,8 @@ class Submission:
     audit: Audit
     tier: TierName  # the tier at which they are judged
     records: tuple[Record, ...]  # one for each run and seed
-    remarks: tuple[str, ...]  # what a reader is to know of the measurements, in sentences
+    counted: tuple[str, ...]  # how many of the runs that were given are judged, in sentences
+    remarks: tuple[str, ...]  # what else a reader is to know of the measurements
     found: Records  # the records by experiment and the settings of the plan, then by seed
     # by the same, the measurements that are kept out, each with the reasons
     left_out: Mapping[tuple[str, str], Mapping[str, Sequence[str]]]
@@ -132,7 +133,9 @@ def submission_of(
     for role, batch in dict.fromkeys(reader.roles):
         if role is not Role.POSITIVE_CONTROL:  # a constructed solution is one point
             remarks += _ends(audit, batch, by_arm[_key(audit, batch)])
-    return Submission(audit, manifest.tier, every, tuple(remarks), by_arm, left_out, unstated)
+    counted = manifest.counted
+    rest = tuple(remark for remark in remarks if remark not in counted)
+    return Submission(audit, manifest.tier, every, counted, rest, by_arm, left_out, unstated)
 
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from reproaudit.audit.arms import ARM_NAME
 from reproaudit.audit.faults import shown
-from reproaudit.audit.model import Audit
+from reproaudit.audit.model import Audit, Setting
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
@@ -270,12 +270,13 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
     for batch, runs in roles.items():
         values = batch.settings(audit)
         stated = _stated(runs, values)
-        for name, setting in audit.settings_of(batch.experiment).items():
+        settings = audit.settings_of(batch.experiment)
+        for name in settings:
             row = {
                 "role": role_words(audit, batch),
                 "setting": name,
                 "audit": values[name],
-                "source": setting.source.value,
+                "source": _source(settings, name, values[name]),
                 "found": stated.get(name),
                 "status": "absent",
             }
@@ -283,6 +284,16 @@ def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:
                 row["status"] = "equal" if same(stated[name], values[name]) else "contradicting"
             rows.setdefault((batch.experiment, name, shown(values[name]), str(row["found"])), row)
     return list(rows.values())
+
+
+def _source(settings: Mapping[str, Setting], name: str, value: SettingValue) -> str | None:
+    """Return the source of a value, the first of several; None of one that no source has."""
+    by_source = [(settings[name].source, settings[name].value)]
+    for other, setting in settings.items():
+        for reading in setting.readings:
+            changed = {other: reading.value, **reading.together}
+            by_source += [(reading.source, changed[name])] if name in changed else []
+    return next((source.value for source, stated in by_source if same(stated, value)), None)
 
 
 def manifest_settings(audit: Audit, roles: Roles) -> dict[str, dict[str, SettingValue]]:

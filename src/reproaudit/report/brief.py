@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import maker_words, of
+from reproaudit.formats.numbers import of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.report.parts import arms_counted
+from reproaudit.report.parts import arms_counted, certainty_words, part_of, whose_words
 
 MOST_LINES = 60
 """Lines of the page."""
@@ -19,12 +19,11 @@ def brief_page(card: Scorecard, horizons: Mapping[str, int]) -> str:
     """Return a judgment as Markdown.
 
     Args:
-        horizons: measurement -> the last step that all runs have.
+        horizons: measurement -> the last step that all runs have of what it is made of.
     """
     head = card.head
     lines = [f"# {head.title}", "", " · ".join(filter(None, (head.byline, head.scale))), ""]
-    if card.origin is not None:
-        lines += [f"Not ours: {maker_words(card.origin.who, card.origin.source)}.", ""]
+    lines += [" ".join(map(_cell, whose_words(card))), ""]
     lines += [" ".join(head.verdict), "", "| claim | answer | what was found |", "|---|---|---|"]
     rows = [row for line in head.claims for row in _rows(line, card)]
     notes = [f"- {_cell(remark)}" for remark in card.made.remarks[:MOST_NOTES]]
@@ -44,7 +43,7 @@ def _step(card: Scorecard, measurement: str) -> str:
 
 def _rows(line: ClaimLine, card: Scorecard) -> Iterator[str]:
     """Yield a row for a claim, and one for each of its controls and choices."""
-    sure = f", certainty {line.level}" if line.level else ""
+    sure = f", certainty {_cell(certainty_words(part_of(card, line.claim)))}" if line.level else ""
     title = _cell(line.title)
     yield f"| {line.name}: {title} | {line.outcome}{sure} | {_cell(line.text)} |"
     own = [row for row in card.rows if row.claim == line.claim]

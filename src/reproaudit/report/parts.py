@@ -10,7 +10,7 @@ from functools import cached_property
 from reproaudit.audit.arms import Role
 from reproaudit.audit.model import Claim
 from reproaudit.checks import NUMBERS
-from reproaudit.formats.numbers import capital, counted, listed, number
+from reproaudit.formats.numbers import capital, counted, listed, maker_words, number
 from reproaudit.formats.outcomes import OUTCOMES, legend
 from reproaudit.formats.scorecard import (
     AnswerWords,
@@ -270,6 +270,14 @@ def meta(card: Scorecard) -> list[str]:
     scale = ", ".join(filter(None, (head.scale, head.runs)))
     read = f"read: {head.read}" if head.read else ""
     return [*filter(None, (head.byline, scale, stand_in_words(head), read))]
+
+
+def whose_words(card: Scorecard) -> list[str]:
+    """Return whose measurements are not ours, and how many of the runs given were judged."""
+    if card.origin is None:
+        return []
+    made = maker_words(card.origin.who, card.origin.source)
+    return [f"Not ours: {made}.", *card.made.counted]
 
 
 def stand_in_words(head: Head) -> str:

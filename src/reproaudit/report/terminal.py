@@ -6,11 +6,11 @@ Lines are wrapped, never cut, so that no number is lost at any width.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from reproaudit.audit.arms import Role
-from reproaudit.formats.numbers import counted, maker_words, of
+from reproaudit.formats.numbers import counted, of
 from reproaudit.formats.scorecard import ClaimLine, Row, RowDecision, Scorecard
 from reproaudit.formats.verdict import Level, Verdict
 from reproaudit.records import Record
@@ -32,6 +32,7 @@ from reproaudit.report.parts import (
     sides,
     stand_in_words,
     title_words,
+    whose_words,
 )
 
 LINE_WIDTH = 80
@@ -70,13 +71,8 @@ def report_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
     yield from _unmet(card, width, "--verbose has")
 
 
-def judged_lines(
-    card: Scorecard, width: int = LINE_WIDTH, above: Collection[str] = ()
-) -> Iterator[str]:
-    """Yield the lines of `judge`: the verdict, a line a claim, and what was not used.
-
-    `above` are remarks on the measurements that stand above already.
-    """
+def judged_lines(card: Scorecard, width: int = LINE_WIDTH) -> Iterator[str]:
+    """Yield the lines of `judge`: the verdict, a line a claim, and what was not used."""
     yield from _wrapped(f"{card.head.title}. {' · '.join(meta(card))}", width)
     yield from _verdict(card, width)
     yield ""
@@ -86,7 +82,7 @@ def judged_lines(
         text = f"{row.name} with {row.arm_words}: {count}, {row.answer}"
         yield from _wrapped(text, width, "  ", "    ")
     yield from _unmet(card, width, "--out writes")
-    remarks = [remark for remark in card.made.remarks if remark not in above]
+    remarks = card.made.remarks
     if remarks:
         yield ""
     for remark in remarks[:MOST_REMARKS]:
@@ -141,9 +137,8 @@ def _details(part: ClaimPart, width: int) -> Iterator[str]:
 
 
 def _verdict(card: Scorecard, width: int) -> Iterator[str]:
-    if card.origin is not None:
-        made = maker_words(card.origin.who, card.origin.source)
-        yield from _wrapped(f"Not ours: {made}.", width)
+    for sentence in whose_words(card):
+        yield from _wrapped(sentence, width)
     if card.rule is not None:
         yield from _wrapped(card.rule.text, width)
     yield from _wrapped(as_written_words(card), width)

@@ -149,7 +149,7 @@ def scorecard_of_submission(
     found = submission.found
     judged = judge(audit, submission.tier, found, History(unstated=submission.unstated))
     answers = tuple(_with_left_out(submission, audit, answer) for answer in judged)
-    made = Made(remarks=tuple(remarks))
+    made = Made(counted=submission.counted, remarks=tuple(remarks))
     return scorecard_of(audit, reviews or Reviews(), submission.tier, answers, found, made=made)
 
 
@@ -327,9 +327,7 @@ def _card_in(folder: Path) -> Scorecard | None:
 
 def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
     """The scorecard that a file holds, with today's reviews and what has changed in the audit."""
-    judged = {claim.id for claim in card.audit.claims}
-    same_claims = tuple(claim for claim in audit.claims if claim.id in judged)
-    today = audit.model_copy(update={"claims": same_claims}) if card.origin else audit
+    today = _as_handed_in(card.audit, audit) if card.origin else audit
     fields = type(audit).model_fields
     changed = tuple(n for n in fields if getattr(card.audit, n) != getattr(today, n))
     inputs = card.inputs
@@ -339,6 +337,17 @@ def _as_written(card: Scorecard, entry: Entry, audit: Audit) -> Scorecard:
         inputs = inputs.model_copy(update=known)
     update = {"changed_since": changed, "inputs": inputs}
     return with_reviews(card, entry.reviews()).model_copy(update=update)
+
+
+def _as_handed_in(judged: Audit, audit: Audit) -> Audit:
+    """An audit with the claims that were judged, and those readings that runs were handed in of."""
+    readings = {claim.id: claim.readings for claim in judged.claims}
+    claims = []
+    for claim in audit.claims:
+        every = dict.fromkeys([*claim.readings, *readings.get(claim.id, ())])
+        claims.append(claim.model_copy(update={"readings": tuple(every)}))
+    kept = [claim for claim in claims if claim.id in readings]
+    return audit.model_copy(update={"claims": tuple(kept)})
 
 
 def with_reviews(card: Scorecard, reviews: Reviews) -> Scorecard:

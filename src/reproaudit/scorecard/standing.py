@@ -1,16 +1,17 @@
 """Whether the rule that judges results stood before they were made: by git, or by its digest.
 
-Git says so by the order of two commits: the one that last moved the rule, and the one that added
-the results. Results, or a `PLAN.json` beside them, may name the digest of the rule that they were
-made under, as `reproaudit plan` prints it. What says that the rule was moved counts more than what
-says that it stood.
+Git says so by the order of two commits: the one that last moved the rule, and the first one that
+has the results, by whatever name. Results, or a `PLAN.json` beside them, may name the digest of the
+rule that they were made under, as `reproaudit plan` prints it. What says that the rule was moved
+counts more than what says that it stood.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from reproaudit.audit.loading import read_audit
@@ -25,9 +26,14 @@ PLAN_FILE = "PLAN.json"
 """Where `reproaudit plan --json` is kept beside results."""
 MOST_NAMING_BYTES = 2**26
 """Of a JSON file that is read for the digest that it names."""
+FEWEST_TELLING_BYTES = 100
+"""Of a file whose content is known again by another name; shorter ones may be alike by chance."""
 
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
 _SHOWN = 12
+
+_Evidence = tuple[bool | None, str]
+"""Whether something says that the rule stood before the runs, None if it does not, and what."""
 
 
 def standing_of(
@@ -41,29 +47,49 @@ def standing_of(
     rule = whole_rule(audit, tier)
     paths = [path.resolve() for path in results]
     files = [path for path in paths if path.is_file() and path.name != PLAN_FILE]
-    found = [*_by_digest(audit, rule, paths)]
-    by_git, why = _by_git(audit_file.resolve(), files, rule, tier)
-    if by_git is not None:
-        found.insert(0, (by_git, why))
+    folders = {file.parent: file for file in files}
+    checkouts = {_git(file, "rev-parse", "--show-toplevel") for file in folders.values()}
+    checkout = checkouts.pop() if len(checkouts) == 1 else None
+    added = {} if checkout is None else _first_commits(Path(checkout), files)
+    found = [_by_git(audit_file.resolve(), checkout, added, files, rule, tier)]
+    found += _by_digest(audit, rule, paths, {*added.values()})
     for stood, begin in ((False, "The rule was moved after"), (True, "The rule stood before")):
         for each, text in found:
             if each is stood:
                 return RuleStanding(rule=rule, stood=stood, text=f"{begin} the runs: {text}.")
+    why = "; ".join(text for _, text in found)
     text = f"Whether the rule stood before the runs is not known: {why}."
     return RuleStanding(rule=rule, stood=None, text=text)
 
 
-def _by_digest(audit: Audit, rule: str, results: Sequence[Path]) -> Iterator[tuple[bool, str]]:
-    """Yield for results in JSON, and the plan beside, whose digest they name, with words."""
+def _by_digest(
+    audit: Audit, rule: str, results: Sequence[Path], commits: Collection[str]
+) -> Iterator[_Evidence]:
+    """Yield for results in JSON, and the plan beside, whose digest they name.
+
+    `commits` are those that the results came with.
+    """
     of_any_tier = {rule, *(whole_rule(audit, tier) for tier in JUDGED)}
     plans = {path: (path if path.is_dir() else path.parent) / PLAN_FILE for path in results}
     for file in dict.fromkeys(file for path in results for file in (plans[path], path)):
         named = _named_in(file, audit.paper.slug)
-        if named and any(digest.startswith(named) for digest in of_any_tier):
-            yield True, f"{file.name} names its digest {named[:_SHOWN]}"
-        elif named:
+        if named is None:
+            continue
+        if not any(digest.startswith(named) for digest in of_any_tier):
             today = f"the digest of today's is {rule[:_SHOWN]}"
             yield False, f"{file.name} names another, {named[:_SHOWN]}, and {today}"
+        elif file.name == PLAN_FILE and _is_no_earlier(file, named, commits):
+            yield None, f"{file.name} names its digest, and came no earlier than the results"
+        else:
+            yield True, f"{file.name} names its digest {named[:_SHOWN]}"
+
+
+def _is_no_earlier(plan: Path, named: str, commits: Collection[str]) -> bool:
+    """Whether git has a plan's digest from no earlier commit than results."""
+    log = _git(plan, "log", "--format=%H", f"-S{named}", "--", plan.name) or ""
+    return any(
+        not _is_before(commit, each, plan) for commit in log.split()[-1:] for each in commits
+    )
 
 
 def _named_in(file: Path, slug: str) -> str | None:
@@ -81,16 +107,19 @@ def _named_in(file: Path, slug: str) -> str | None:
 
 
 def _by_git(
-    audit_file: Path, results: Sequence[Path], rule: str, tier: TierName
-) -> tuple[bool | None, str]:
-    """Whether the rule's last commit comes before the results', with words; None if unknown."""
-    checkout = _git(audit_file, "rev-parse", "--show-toplevel")
-    if checkout is None or not _git(audit_file, "log", "-1", "--", audit_file.name):
+    audit_file: Path,
+    checkout: str | None,
+    added: Mapping[Path, str],
+    results: Sequence[Path],
+    rule: str,
+    tier: TierName,
+) -> _Evidence:
+    """Hold the rule's last commit against those that added results, in the checkout of these."""
+    own = _git(audit_file, "rev-parse", "--show-toplevel")
+    if own is None or not _git(audit_file, "log", "-1", "--", audit_file.name):
         return None, f"git has no commit of {audit_file.name}"
-    folders = {file.parent: file for file in results}
-    if any(_git(file, "rev-parse", "--show-toplevel") != checkout for file in folders.values()):
+    if checkout != own:
         return None, "the results are in another repository than the audit, or in none"
-    added = _first_commits(Path(checkout), results)
     first = [*dict.fromkeys(added.values())]
     if not first:
         return None, "git has no commit of the results; commit the audit, then the results"
@@ -100,7 +129,7 @@ def _by_git(
     when = several([commit[:_SHOWN] for commit in first], 2)
     if any(_is_before(commit, moved, audit_file) for commit in first):
         return False, f"commit {moved[:_SHOWN]} moved it, and results came before, in {when}"
-    if len(added) < len(set(results)) or _are_changed(Path(checkout), results):
+    if len(added) < len(set(results)) or _are_changed(Path(own), results):
         return None, "not all results are committed as they are"
     if all(_is_before(moved, commit, audit_file) for commit in first):
         return True, f"commit {moved[:_SHOWN]} has it, and the results came later, in {when}"
@@ -112,13 +141,24 @@ def _git(file: Path, *arguments: str) -> str | None:
 
 
 def _first_commits(checkout: Path, files: Sequence[Path]) -> dict[Path, str]:
-    """The commit that added each file; nothing of a file that none did."""
-    folders = sorted({str(file.parent) for file in files})
-    which = ("--diff-filter=A", "--format=%x00%H", "--name-only", "--", *folders)
+    """The oldest commit that has each file, or its content by another name; none of a new file."""
+    which = ("--no-renames", "--raw", "--no-abbrev", "--diff-filter=AM", "--format=%x00%H")
+    contents: dict[str, str] = {}
+    first: dict[str, tuple[int, str]] = {}
+    for age, (commit, changes) in enumerate(_entries(_git(checkout / ".git", "log", *which))):
+        for change in changes:
+            states, _, name = change.partition("\t")
+            content = states.split()[3]
+            contents.setdefault(name, content)
+            first[name] = (age, commit)
+            first[content] = (age, commit)
     added = {}
-    for commit, names in _entries(_git(checkout / ".git", "log", *which)):
-        added.update(dict.fromkeys((checkout / name for name in names), commit))
-    return {file: added[file] for file in files if file in added}
+    for file in files:
+        name = Path(os.path.relpath(file, checkout)).as_posix()
+        if name in contents:
+            is_telling = file.stat().st_size >= FEWEST_TELLING_BYTES
+            _, added[file] = max(first[name], first[contents[name] if is_telling else name])
+    return added
 
 
 def _entries(log: str | None) -> Iterator[tuple[str, list[str]]]:

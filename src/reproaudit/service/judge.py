@@ -50,7 +50,8 @@ def judge_submission(
     """
     card = scorecard_of_submission(submission, claims, None if entry is None else entry.reviews())
     if entry is not None and results:
-        standing = standing_of(submission.audit, entry.audit_file, results, submission.tier)
+        written = entry.audit()  # the submission's has the readings that the runs are of
+        standing = standing_of(written, entry.audit_file, results, submission.tier)
         card = card.model_copy(update={"rule": standing})
     if pages is None:
         return Judged(card)

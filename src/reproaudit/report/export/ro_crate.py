@@ -176,7 +176,7 @@ def _article(paper: Paper) -> Iterator[Entity]:
 
 def _action(card: Scorecard, files: list[CrateFile], identifier: str) -> Entity:
     kept = card.records
-    made = [f"{kept.count} records", *made_words(card)]
+    made = [f"{kept.count} records", *card.made.counted, *made_words(card)]
     made += [] if card.rule is None else [card.rule.text]
     action = _entity(
         identifier,
