@@ -224,7 +224,8 @@ def _finished(
     for run in runs:
         rule = mapping.rule(run.name)
         if rule is not None and rule.status == "crashed" and not rule.ignore:
-            run = replace(run, failed=True, not_whole=("the mapping says crashed",))
+            why = ("the mapping says crashed",)
+            run = replace(run, failed=True, not_whole=why, state="crashed")
             rule = None
         is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
         (finished if is_settled or not run.failed else unfinished).append(run)
@@ -275,9 +276,8 @@ def _judged_of(
     if len(judged) < len(given):
         yield f"{len(judged)} of {len(given)} runs given were judged."
     if unfinished:
-        states = ("; ".join(why.rpartition(" ")[2] for why in run.not_whole) for run in unfinished)
-        named = zip((_called(run.name) for run in unfinished), states, strict=True)
-        yield f"Not finished, and left out: {some([*dict.fromkeys(map(': '.join, named))])}."
+        named = [f"{_called(run.name)}: {on_one_line(run.state, 200)}" for run in unfinished]
+        yield f"Not finished, and left out: {some([*dict.fromkeys(named)])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         of_why = [stray for stray in strays if stray.why == why]
         if why == COPIED:

@@ -265,9 +265,8 @@ class CurveBuilder:
         self.is_named = False  # whether the run has a seed, so that its numbers are no runs
         self.in_course = False  # whether they follow each other as those of one training do
         self.remarks: dict[str, None] = {}  # what was settled on request
-        self.unfinished: tuple[str, ...] = ()  # why the run did not finish, if it is known
-        self.diverged = False  # whether its status says so
-        self.state = ""  # its status; empty if none is stated
+        # what its columns of statuses say, each the last word
+        self.states: dict[str, str] = {}
         self.seeds: dict[str, list[Any]] = {}  # the numbers that were logged under names of seeds
 
     def add(
