@@ -97,9 +97,15 @@ def raise_all(faults: Sequence[LogError]) -> None:
 
 
 def on_one_line(text: str, most: int = 500) -> str:
-    """Return the text on one line without control characters, cut at so many characters."""
+    """Return the text on one line without control characters, cut at so many characters.
+
+    A line of a mapping between backticks is kept as a whole, or not at all.
+    """
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+    if len(plain) <= most:
+        return plain
+    kept = plain[: most - 1]
+    return f"{kept.rpartition('`')[0] if kept.count('`') % 2 else kept}…"
 
 
 def some(names: Sequence[str]) -> str:

@@ -313,6 +313,16 @@ def check_expression(formula: str) -> None:
     evaluate(formula, lambda _: Curve("", None, np.ones(())))
 
 
+def _made_of(series: NDArray[np.float64], function: str) -> NDArray[np.float64]:
+    """Return what a function makes of a series from its first finite number on.
+
+    What was not finite before it, as where nothing was evaluated yet, stays in front of a series.
+    """
+    start = int(np.isfinite(series).argmax())
+    made = np.asarray(FUNCTIONS[function](series[start:]))
+    return np.concatenate([series[:start], made]) if made.ndim else made
+
+
 def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
     match node:
         case ast.Name(id=name):
@@ -325,7 +335,7 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
             part = _value(series, lookup)
-            values = np.asarray(part.values if part.steps is None else FUNCTIONS[name](part.values))
+            values = part.values if part.steps is None else _made_of(part.values, name)
             return Curve("", part.steps if values.ndim else None, values)
         case _:
             refused = type(getattr(node, "op", node)).__name__
