@@ -589,7 +589,7 @@ def _way(request: Request, names: Mapping[int, str], status: str = "crashed") ->
     called = "diverged" if status == "diverged" else "crashed or was cut short"
     rule = f"`runs: [{{match: {pattern_of(name, request.names)}, status: {status}}}]`"
     also = f", and so of seed {', '.join(str(other) for other, _ in others)}" if others else ""
-    effect = "" if status == "diverged" else " (it is left out, and its seed is void)"
+    effect = "" if status == "diverged" else " (it is left out, and counts for neither side)"
     return f"if the run of seed {seed} {called}, say so in a mapping: {rule}{also}{effect}"
 
 
