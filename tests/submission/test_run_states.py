@@ -46,8 +46,11 @@ def stated(file: Path, column: str, state: Any, others: Any) -> Path:
     ],
 )
 @pytest.mark.parametrize("others", ["finished", "early_stopped"])
-def test_an_ordinary_end_leaves_no_run_out(tmp_path: Path, state: str, others: str) -> None:
-    made = judged(tmp_path, [stated(tmp_path / "runs.json", "state", state, others)])
+@pytest.mark.parametrize("column", ["state", "stop_reason"])
+def test_an_ordinary_end_leaves_no_run_out(
+    tmp_path: Path, column: str, state: str, others: str
+) -> None:
+    made = judged(tmp_path, [stated(tmp_path / "runs.json", column, state, others)])
     assert counts(made) == JUDGED
     assert "Not finished" not in notes(made)
 
@@ -58,10 +61,11 @@ def test_an_ordinary_end_leaves_no_run_out(tmp_path: Path, state: str, others: s
         ("state", "ran out of memory", "finished", "ran out of memory"),
         ("state", "stopped", "early_stopped", "stopped"),
         ("completed", False, True, "not completed"),
-        ("is_finished", 0, 1, "not finished"),
+        ("is_finished", "False", "True", "not finished"),
         ("crashed", True, False, "crashed"),
         ("failed", "true", "", "failed"),
         ("exit_code", 137, 0, "exit_code 137"),
+        ("stop_reason", "out of memory", "max_epochs", "out of memory"),
         ("error", "CUDA out of memory", None, "CUDA out of memory"),
         ("error_message", "ValueError: found 3 heads", "", "ValueError: found 3 heads"),
     ],
@@ -88,7 +92,7 @@ def test_a_state_may_say_that_a_run_diverged(
 
 @pytest.mark.parametrize(
     ("column", "state", "others"),
-    [("error", 0.3, 0.1), ("error", "12 %", None), ("error", "l2", "l2"), ("crashed", 3, 2)],
+    [("error", 0.3, 0.1), ("error", "12 %", None), ("error", "l2", "l2"), ("completed", 0, 1)],
 )
 def test_a_measured_number_or_a_loss_says_nothing_of_a_runs_end(
     tmp_path: Path, column: str, state: Any, others: Any

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import ARM_NAME, Role, alternatives_of, arms_of
+from reproaudit.audit.arms import ARM_NAME, Role, alternatives_of, arms_of, quantities_of
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
@@ -191,7 +191,7 @@ def _imported(
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
-    count = len([*_counted(request, given, asked, runs, parts)])
+    count = _counted(request, given, asked, roles, parts)
     told = _judged_of(count, _judged(request, roles), unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
     counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
@@ -243,43 +243,45 @@ def _counted(
     request: Request,
     given: Sequence[LoggedRun],
     asked: Asked,
-    placed: Sequence[LoggedRun],
+    roles: Sequence[_Role],
     parts: Collection[str],
-) -> Iterator[LoggedRun]:
-    """Yield the runs that were given, but for `parts`, copies, and files with nothing wanted.
+) -> int:
+    """Count the runs that were given, but for `parts`, copies, and files with nothing wanted.
 
     A copy has the numbers of a run of its arm and seed.
     """
-    names = {run.name for run in placed}
+    placed = {own.run.name: (role.batch, seed) for role in roles for seed, own in role.runs.items()}
     courses = set[tuple[object, bytes]]()
-    for run in sorted(given, key=lambda run: run.name not in names):
+    count = 0
+    for run in sorted(given, key=lambda run: run.name not in placed):
         curves = [
             curve for tag in run.curves if asked.wants(tag) for curve in run.curves[tag].values()
         ]
         values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
-        course = (role_of(request, run) or run.name, values)
+        course = (placed.get(run.name) or role_of(request, run) or run.name, values)
         is_copy = bool(values) and course in courses
         is_run = not is_copy and run.name not in parts and (run.failed or curves)
-        if run.name in names or is_run:
-            courses.add(course)
-            yield run
+        count += bool(run.name in placed or is_run)
+        courses.add(course)
+    return count
 
 
 def _judged(request: Request, roles: Sequence[_Role]) -> int:
-    """Count the runs that claims read: whole ones, but where what they are compared with is not."""
+    """Count the runs that claims read, where what they are compared with can be read as well."""
     there = {(role.batch.experiment, role.batch.overrides): role for role in roles}
     seeds: dict[int, set[int]] = {}
     for claim in request.scope.claims:
+        read = {quantity.measurement for quantity in quantities_of(claim)}
         arms = [*arms_of(request.audit, claim), *alternatives_of(request.audit, claim)]
         known = [(arm.role, there.get((arm.experiment, arm.changed(request.tier)))) for arm in arms]
         by_role = [(kind, role) for kind, role in known if role is not None]
         own = [role for kind, role in by_role if kind is Role.OWN]
         compared = [role for kind, role in by_role if kind is Role.COMPARED]
-        if all(role.whole for role in (*own, *compared)):
+        if all(role.read_of(read) for role in (*own, *compared)):
             for kind, role in by_role:
                 others = own if kind is Role.COMPARED else compared
                 void = {seed for other in others for seed in other.crashed}
-                seeds.setdefault(id(role), set()).update(role.whole - void)
+                seeds.setdefault(id(role), set()).update(role.read_of(read) - void)
     return sum(map(len, seeds.values()))
 
 
@@ -491,10 +493,14 @@ class _Role:
     # seed -> sentences on what its measurements pass over
     remarks: dict[int, list[str]] = field(default_factory=dict)
 
-    @property
-    def whole(self) -> set[int]:
-        """The seeds of the runs of which there is a measurement, or which diverged."""
-        measured = {seed for by_seed in self.measured.values() for seed in by_seed}
+    def read_of(self, names: Collection[str]) -> set[int]:
+        """Return the seeds of the runs that have numbers of any of these, or diverged.
+
+        There is none if one of these measurements is kept out.
+        """
+        if not self.withheld.keys().isdisjoint(names):
+            return set()
+        measured = {seed for name in names for seed in self.measured.get(name, ())}
         return measured | {seed for seed, placed in self.runs.items() if placed.diverged}
 
 

@@ -28,7 +28,7 @@ from reproaudit.logs.names import (
     is_status_name,
     names_seed,
     normal,
-    says_error,
+    tells_end,
     truth_of,
 )
 from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
@@ -109,13 +109,14 @@ def _is_status(column: str, table: Table) -> bool:
     """Tell whether a column says how runs ended: by a truth value, a code, an error or a word."""
     cells = table.observed(column)
     texts = [str(cell).strip() for cell in cells]
-    if truth_of(column):
-        return {text.lower() for text in texts} <= {"true", "false", "0", "1"}
+    if truth := truth_of(column):
+        numbers = {"0", "1"} if truth == "diverged" else set[str]()  # others may be counts
+        return {text.lower() for text in texts} <= {"true", "false", *numbers}
     if is_exit_code(column) and all(number_of(cell) is not None for cell in cells):
         return True
     if not all(isinstance(cell, str) and number_of(cell) is None for cell in cells):
         return False
-    return is_status_name(column) or says_error(column, texts, len(table.rows))
+    return is_status_name(column) or tells_end(column, texts, len(table.rows))
 
 
 def _is_context(column: str, tag: str, table: Table) -> bool:

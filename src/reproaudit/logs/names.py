@@ -50,6 +50,7 @@ _STARTED_WITH = re.compile(
 _STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
 _TRUTH = re.compile(r"(?:is_|has_|was_)?(failed|crashed|diverged|completed?|finished)")
 _ERROR = re.compile(r"(run_)?(error|exception|traceback)(_(message|msg|type|text))?")
+_STOP_REASON = re.compile(r"(stop|stopping|end|termination)_reason")
 _EXIT_CODE = re.compile(r"(exit|return)_?code|exit_status")
 _GOES_WRONG = re.compile(
     r"(?i)fail|err|crash|kill|abort|preempt|evict|timeout|timed|oom|memory|cancel|interrupt|stop"
@@ -180,15 +181,20 @@ def is_exit_code(name: str) -> bool:
     return _EXIT_CODE.fullmatch(last_part(name)) is not None and not is_setting_name(name)
 
 
-def says_error(name: str, texts: Collection[str], count: int) -> bool:
-    """Return True if the texts in a column of `count` rows say how runs failed: ``error``.
+def tells_end(name: str, texts: Collection[str], count: int) -> bool:
+    """Return True if texts in a column of `count` rows say why runs ended: ``error``.
 
-    A loss may be called so, too: that all rows have, and it is no word of going wrong.
+    A loss may be called so, too: that all rows have, and it is no word of going wrong. Reasons to
+    stop are settings where one of them is not known.
     """
-    is_called = _ERROR.fullmatch(last_part(name)) is not None and not is_setting_name(name)
+    own = last_part(name)
+    if is_setting_name(name):
+        return False
+    if _STOP_REASON.fullmatch(own):
+        return all(is_end(text) or _GOES_WRONG.search(text) for text in texts)
     are_words = all(re.search(r"[^\W\d]{2}", text) for text in texts)
     is_telling = len(texts) < count or any(map(_GOES_WRONG.search, texts))
-    return is_called and are_words and is_telling
+    return _ERROR.fullmatch(own) is not None and are_words and is_telling
 
 
 def last_part(name: str) -> str:

@@ -196,8 +196,10 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
-    statuses = table.having("status", "done")
-    words = {column: [_state(row, column) for _, row in table.rows] for column in statuses}
+    words = {
+        column: [_state(row, column) for _, row in table.rows]
+        for column in table.having("status", "done")
+    }
     first, *others = (key.settings for key in builders)
     same = set(first)
     unlike = {setting for each in others for setting in each if setting not in same}
@@ -243,6 +245,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
+    statuses = table.having("status", "done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     apart = "expected one" if source.asked.plain else _apart(table)
@@ -266,7 +269,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
-        states = {column: _state(row, column) for column in table.having("status", "done")}
+        states = {column: _state(row, column) for column in statuses}
         builders[key].states |= {column: state for column, state in states.items() if state}
         _take_row(builders[key], table, line, row, at)
     return builders
