@@ -209,12 +209,18 @@ def offered(told: str) -> str:
     """Return the lines of mapping that a refusal offers, and that can be pasted as they are."""
     _, is_block, block = told.partition("say so:\n")
     if is_block:
-        return block
+        return block.partition("Then: ")[0]
     lines = re.findall(r"`([a-z_]+: [^`]*)`", told)
     return (
         "\n".join(line for line in dict.fromkeys(lines) if not re.search("…|NAME|TAG", line))
         or "{}"
     )
+
+
+def choice(told: str, word: str) -> str:
+    """Return the line for runs that is offered if they ended so."""
+    (line,) = {*re.findall(rf"if the run of seed \d+ {word}.*?`(runs: [^`]*)`", told)}
+    return str(line)
 
 
 @pytest.mark.parametrize("named", ["score", "val/score", "eval.score"])
@@ -448,8 +454,10 @@ def test_a_run_that_was_cut_is_asked_about_with_the_value_that_is_meant(tmp_path
         for summary in home.glob("*_results.json"):
             summary.unlink()
     (tmp_path / "logs" / "baseline-seed4" / "trainer_state.json").unlink()
-    lines = offered(refusal(tmp_path, [tmp_path / "logs"]))
-    assert counts(judged(tmp_path, [tmp_path / "logs"], lines)) == (4, 4)
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    rule = choice(told, "crashed or was cut short")
+    made = judged(tmp_path, [tmp_path / "logs"], f"{offered(told)}\n{rule}")
+    assert counts(made) == (4, 4)
 
 
 def test_where_a_schedule_ended_is_no_setting(tmp_path: Path) -> None:

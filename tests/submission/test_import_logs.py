@@ -191,7 +191,7 @@ def test_runs_that_were_left_out_and_formulas_stand_beside_the_origin(tmp_path: 
     assert len(protocol(out)["ignored_runs"]) == 2
     card = scorecard_of_submission(submitted(out))
     page = markdown(card).replace("\\", "")
-    assert "Runs of the logs that are left out: run6/log.csv, run7/log.csv." in page
+    assert "Ignored, as the mapping says: run6/log.csv, run7/log.csv." in page
     formula = "last(g + 0.9), where g is 'loss'."
     assert f"'accuracy' was taken from the logs as {formula}" in page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import ARM_NAME
+from reproaudit.audit.arms import ARM_NAME, Role, alternatives_of, arms_of, quantities_of
 from reproaudit.audit.model import Audit, known_tier
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
@@ -43,6 +43,7 @@ from reproaudit.intake.roles import (
     no_tag,
     place_runs,
     refuse_unmatched,
+    role_of,
 )
 from reproaudit.judge.alike import AS_FAR
 from reproaudit.logs.asked import Asked
@@ -76,8 +77,6 @@ from reproaudit.logs.names import (
 )
 from reproaudit.records import Origin
 
-MOST_RULES = 4  # rules for runs that a sentence writes out
-
 
 @dataclass(frozen=True)
 class ImportedLogs:
@@ -94,7 +93,6 @@ class ImportedLogs:
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]  # all of it in words
     left_out: Sequence[str] = ()  # what is kept out since it may not be whole, in words
-    offers: Sequence[str] = ()  # lines of a mapping that say what became of such runs, if it is so
 
 
 def import_logs(
@@ -131,27 +129,29 @@ def import_logs(
 def _answers(
     offers: Sequence[str], mapping: MappingFile, again: Callable[[MappingFile], ImportedLogs]
 ) -> Iterator[str]:
-    """Yield what is asked once the lines that are offered are there, and all of them in a block."""
+    """Yield what is asked once the lines that are offered are there, and all of them in a block.
+
+    What became of a run is nobody's to say but the user's: below the block stands what is left out
+    with it, and the ways on.
+    """
     known = mapping
     answered = mapping.with_lines(offers)
     told: list[str] = []
+    left_out: Sequence[str] = ()
     while answered != known:
         known = answered
         try:
-            made = again(known)
-            told += [f"Then: {line}" for line in made.left_out if made.offers]
-            known = known.with_lines(made.offers)
-            break
+            left_out = again(known).left_out
         except (LogError, LogsError) as refusal:
             told.append(f"Then: {refusal}")
             answered = known.with_lines(refusal.offers)
         except AuditError:
             return
-    lines = known.lines(mapping)
-    if told or len(offers) > 1:
+    if told or left_out or len(offers) > 1:
         yield from told
         yield "In a mapping these lines together, in place of others of their names, say so:"
-        yield from lines
+        yield from known.lines(mapping)
+        yield from (f"Then: {line}" for line in left_out)
 
 
 def _imported(
@@ -190,7 +190,8 @@ def _imported(
     left_out = {stray.place for stray in strays}
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
-    told = [*_judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)]
+    count = _counted(request, given, asked, roles, parts)
+    told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
     told += [*_void(roles), *_absent_arms(request, asked, roles, strays), *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -206,7 +207,6 @@ def _imported(
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, roles)), *counted, *notes],
         left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
-        offers=[*dict.fromkeys(line for role in roles for line in role.endings)],
     )
 
 
@@ -222,7 +222,8 @@ def _finished(
     for run in runs:
         rule = mapping.rule(run.name)
         if rule is not None and rule.status == "crashed" and not rule.ignore:
-            run = replace(run, failed=True, not_whole=("the mapping says crashed",))
+            why = ("the mapping says crashed",)
+            run = replace(run, failed=True, not_whole=why, state="crashed")
             rule = None
         is_settled = rule is not None and (rule.ignore or "status" in rule.model_fields_set)
         (finished if is_settled or not run.failed else unfinished).append(run)
@@ -237,21 +238,49 @@ def _finished(
 
 
 def _counted(
-    given: Sequence[LoggedRun], asked: Asked, judged: Sequence[LoggedRun], parts: Collection[str]
-) -> Iterator[LoggedRun]:
-    """Yield the runs that were given, but for `parts`, copies, and files with nothing wanted."""
-    names = {run.name for run in judged}
-    courses = set[tuple[Path, bytes]]()
-    for run in sorted(given, key=lambda run: run.name not in names):
+    request: Request,
+    given: Sequence[LoggedRun],
+    asked: Asked,
+    roles: Sequence[_Role],
+    parts: Collection[str],
+) -> int:
+    """Count the runs that were given, but for `parts`, copies, and files with nothing wanted.
+
+    A copy has the numbers of a run of its arm and seed.
+    """
+    placed = {own.run.name: (role.batch, seed) for role in roles for seed, own in role.runs.items()}
+    courses = set[tuple[object, bytes]]()
+    count = 0
+    for run in sorted(given, key=lambda run: run.name not in placed):
         curves = [
             curve for tag in run.curves if asked.wants(tag) for curve in run.curves[tag].values()
         ]
         values = b"".join(curve.values.tobytes() for curve in curves if len(curve.values) > 1)
-        is_copy = (run.folder, values) in courses
+        course = (placed.get(run.name) or role_of(request, run) or run.name, values)
+        is_copy = bool(values) and course in courses
         is_run = not is_copy and run.name not in parts and (run.failed or curves)
-        if run.name in names or is_run:
-            courses |= {(run.folder, values)} if values else set()
-            yield run
+        count += bool(run.name in placed or is_run)
+        courses.add(course)
+    return count
+
+
+def _judged(request: Request, roles: Sequence[_Role]) -> int:
+    """Count the runs that claims read, where what they are compared with can be read as well."""
+    there = {(role.batch.experiment, role.batch.overrides): role for role in roles}
+    seeds: dict[int, set[int]] = {}
+    for claim in request.scope.claims:
+        read = {quantity.measurement for quantity in quantities_of(claim)}
+        arms = [*arms_of(request.audit, claim), *alternatives_of(request.audit, claim)]
+        known = [(arm.role, there.get((arm.experiment, arm.changed(request.tier)))) for arm in arms]
+        by_role = [(kind, role) for kind, role in known if role is not None]
+        own = [role for kind, role in by_role if kind is Role.OWN]
+        compared = [role for kind, role in by_role if kind is Role.COMPARED]
+        if all(role.read_of(read) for role in (*own, *compared)):
+            for kind, role in by_role:
+                others = own if kind is Role.COMPARED else compared
+                void = {seed for other in others for seed in other.crashed}
+                seeds.setdefault(id(role), set()).update(role.read_of(read) - void)
+    return sum(map(len, seeds.values()))
 
 
 def _void(roles: Sequence[_Role]) -> Iterator[str]:
@@ -264,18 +293,17 @@ def _void(roles: Sequence[_Role]) -> Iterator[str]:
 
 
 def _judged_of(
-    given: Sequence[LoggedRun],
-    judged: Sequence[LoggedRun],
+    given: int,
+    judged: int,
     unfinished: Sequence[LoggedRun],
     strays: Sequence[StrayError],
 ) -> Iterator[str]:
     """Yield how many of the runs that were given are judged, and why the others are not."""
-    if len(judged) < len(given):
-        yield f"{len(judged)} of {len(given)} runs given were judged."
+    if judged < given:
+        yield f"{judged} of {given} runs given were judged."
     if unfinished:
-        states = ("; ".join(why.rpartition(" ")[2] for why in run.not_whole) for run in unfinished)
-        named = zip((_called(run.name) for run in unfinished), states, strict=True)
-        yield f"Not finished, and left out: {some([*dict.fromkeys(map(': '.join, named))])}."
+        named = [f"{_called(run.name)}: {on_one_line(run.state, 200)}" for run in unfinished]
+        yield f"Not finished, and left out: {some([*dict.fromkeys(named)])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         of_why = [stray for stray in strays if stray.why == why]
         if why == COPIED:
@@ -461,8 +489,18 @@ class _Role:
     lacking: list[str] = field(default_factory=list)
     # lines of a mapping that make a measurement of what was withheld
     offers: list[str] = field(default_factory=list)
-    # lines of a mapping that say how runs ended that may not be whole
-    endings: list[str] = field(default_factory=list)
+    # seed -> sentences on what its measurements pass over
+    remarks: dict[int, list[str]] = field(default_factory=dict)
+
+    def read_of(self, names: Collection[str]) -> set[int]:
+        """Return the seeds of the runs that have numbers of any of these, or diverged.
+
+        There is none if one of these measurements is kept out.
+        """
+        if not self.withheld.keys().isdisjoint(names):
+            return set()
+        measured = {seed for name in names for seed in self.measured.get(name, ())}
+        return measured | {seed for seed, placed in self.runs.items() if placed.diverged}
 
 
 def _role(
@@ -503,19 +541,18 @@ def _role(
                     continue
                 if made is not None:
                     role.ignored -= made.tags
+                    role.remarks.setdefault(seed, []).extend(made.remarks)
                     if name in placed.percent:
                         share = replace(made.curve, values=made.curve.values / 100)
                         made = replace(made, curve=share)
                     by_seed[seed] = made
         if misfits:
             misfits |= {
-                f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
+                f"seed {seed}: {placed.run.stopped}; {_way(request, {seed: placed.run.name})}": None
                 for seed, placed in runs.items()
                 if placed.run.stopped and not placed.diverged and mapping.complete is None
             }
-        reasons, endings = _reasons(request, by_seed, runs)
-        role.endings += endings
-        if reasons := tuple(misfits) or reasons:
+        if reasons := tuple(misfits) or _reasons(request, by_seed, runs):
             role.withheld[name] = reasons
         elif by_seed:
             role.measured[name] = by_seed
@@ -528,10 +565,8 @@ def _role(
 
 def _reasons(
     request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
-) -> tuple[tuple[str, ...], list[str]]:
-    """Tell why a measurement is kept out, and the lines that settle it; none if it is whole."""
-    if not by_seed:
-        return (), []
+) -> tuple[str, ...]:
+    """Tell why a measurement is kept out, and the ways on; nothing if it is whole."""
     ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
     courses = [
         measured.steps
@@ -541,30 +576,26 @@ def _reasons(
     every = frozenset[int]().union(*courses)
     attested = request.mapping.complete is not None
     seeds: dict[str, list[str]] = {}
-    ways: dict[tuple[str, str], list[str]] = {}
+    ways: dict[tuple[str, str], dict[int, str]] = {}
     for seed, measured in ended.items():
         run = runs[seed].run
         for reason, otherwise in _doubts(run, measured, every, attested):
             seeds.setdefault(reason, []).append(str(seed))
             if otherwise is not None:
-                ways.setdefault(otherwise, []).append(run.name)
+                ways.setdefault(otherwise, {})[seed] = run.name
     reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
     reasons += [f"{_way(request, names, status)}{way}" for (status, way), names in ways.items()]
-    offers = [_rules(request, names, status) for (status, _), names in ways.items()]
-    return tuple(reasons), offers
+    return tuple(reasons)
 
 
-def _way(request: Request, names: Iterable[str], status: str = "crashed") -> str:
-    """Say how it is said that runs diverged, or crashed."""
-    first = [*dict.fromkeys(names)][:MOST_RULES]
+def _way(request: Request, names: Mapping[int, str], status: str = "crashed") -> str:
+    """Say how it is said that a run diverged, or crashed; `names` are those of runs by seed."""
+    (seed, name), *others = names.items()
     called = "diverged" if status == "diverged" else "crashed or was cut short"
-    return f"if a run {called}, say so in a mapping: `{_rules(request, first, status)}`"
-
-
-def _rules(request: Request, names: Iterable[str], status: str) -> str:
-    """Return the line of a mapping that says what became of runs."""
-    patterns = [pattern_of(name, request.names) for name in dict.fromkeys(names)]
-    return f"runs: [{', '.join(f'{{match: {each}, status: {status}}}' for each in patterns)}]"
+    rule = f"`runs: [{{match: {pattern_of(name, request.names)}, status: {status}}}]`"
+    also = f", and so of seed {', '.join(str(other) for other, _ in others)}" if others else ""
+    effect = "" if status == "diverged" else " (it is left out, and counts for neither side)"
+    return f"if the run of seed {seed} {called}, say so in a mapping: {rule}{also}{effect}"
 
 
 def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
@@ -576,7 +607,7 @@ def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
     }
     if without:
         which = f"seed {', '.join(map(str, without))} of {role.words}"
-        way = _way(request, without.values())
+        way = _way(request, without)
         yield f"No '{name}' was logged by {which}; {way}."
 
 
@@ -722,7 +753,7 @@ def _notes(
     skipped: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
     if ignored:
-        yield f"Runs of the logs that are left out: {some(list(map(_within, ignored)))}."
+        yield f"Ignored, as the mapping says: {some(list(map(_within, ignored)))}."
     if skipped:
         yield f"Passed over among the logs: {'; '.join(by_reason(skipped))}."
     if mapping.complete is not None:
@@ -763,7 +794,8 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
     remarks: dict[str, dict[str, list[str]]] = {}
     for role in roles:
         for placed in role.runs.values():
-            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early])):
+            own = role.remarks.get(placed.seed or 0, ())
+            for sentence in (*placed.run.remarks, *filter(None, [placed.run.early]), *own):
                 seeds = remarks.setdefault(sentence, {}).setdefault(role.words, [])
                 seeds.append(str(placed.seed))
     count = sum(len(role.runs) for role in roles)

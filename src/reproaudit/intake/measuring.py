@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,7 @@ class Measured:
         gaps: why their curves may not be whole.
         steps: those of its curve; of a number made of series by their end, those of the series.
         emptied: the steps of the empty cells after their last numbers.
+        remarks: what a number made of series passes over, in sentences.
     """
 
     curve: Curve
@@ -57,6 +58,7 @@ class Measured:
     gaps: tuple[str, ...]
     steps: frozenset[int]
     emptied: frozenset[int]
+    remarks: tuple[str, ...]
 
 
 def measure(
@@ -111,7 +113,22 @@ def measure(
         tuple(dict.fromkeys(gaps)),
         frozenset[int]().union(*(course.all_steps for course in courses)),
         frozenset(step for curve in reader.read.values() for step in curve.emptied),
+        tuple(_passed_over(made, reader.read, quantity)),
     )
+
+
+def _passed_over(
+    made: Curve, curves: Mapping[tuple[str, LoggedCoordinates], Curve], quantity: LoggedQuantity
+) -> Iterator[str]:
+    """Yield what is not finite in series of which a finite number was made."""
+    if made.steps is not None or not np.isfinite(made.values).all():
+        return
+    for (tag, _), curve in curves.items():
+        wrong = np.flatnonzero(~np.isfinite(curve.values))
+        if curve.steps is not None and wrong.size:
+            where = f"'{tag}' is {curve.values[wrong[0]]} at step {curve.steps[wrong[0]]}"
+            more = f" and not finite at {wrong.size - 1} more" if wrong.size > 1 else ""
+            yield f"{where}{more}, which {quantity.formula} passes over"
 
 
 class _CurveReader:

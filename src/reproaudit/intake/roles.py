@@ -117,13 +117,19 @@ def crashed_seeds(
 ) -> dict[Batch, set[int]]:
     """Return the seeds of runs that did not finish, by role, but for those that were run again."""
     seeds: dict[Batch, set[int]] = {}
-    for run in runs:
-        with suppress(LogError):  # a run that counts for nothing may be of any role
-            rule = request.mapping.rule(run.name) or RunRule(match="*")
-            batch, placed = _placed(request, run, rule)
-            if batch in roles and placed.seed is not None and placed.seed not in roles[batch]:
-                seeds.setdefault(batch, set()).add(placed.seed)
+    for batch, seed in filter(None, (role_of(request, run) for run in runs)):
+        if batch in roles and seed not in roles[batch]:
+            seeds.setdefault(batch, set()).add(seed)
     return seeds
+
+
+def role_of(request: Request, run: LoggedRun) -> tuple[Batch, int] | None:
+    """Return the role and seed of a run that counts for nothing; None if they are not known."""
+    with suppress(LogError):
+        rule = request.mapping.rule(run.name) or RunRule(match="*")
+        batch, placed = _placed(request, run, rule)
+        return None if placed.seed is None else (batch, placed.seed)
+    return None
 
 
 def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:

@@ -20,6 +20,7 @@ from reproaudit.logs.names import (
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
+    is_exit_code,
     is_own,
     is_seed_name,
     is_setting_name,
@@ -27,7 +28,8 @@ from reproaudit.logs.names import (
     is_status_name,
     names_seed,
     normal,
-    says_failure,
+    tells_end,
+    truth_of,
 )
 from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
 
@@ -60,7 +62,8 @@ def form_of(source: LogSource, table: Table) -> Table:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
         roles |= dict.fromkeys(below[:1], ("seed", ""))
     if not asked.plain:
-        status = [c for c in columns if c not in roles and _is_status(c, table)]
+        others = [c for c in columns if c not in roles and not asked.wants(c)]
+        status = [column for column in others if _is_status(column, table)]
         roles |= {column: ("status", column) for column in status}
         if {"done", "training_iteration"} <= {*columns}:  # as Ray writes them
             roles["done"] = ("done", "")
@@ -103,11 +106,17 @@ def _stem(source: LogSource, column: str) -> str:
 
 
 def _is_status(column: str, table: Table) -> bool:
-    """Tell whether a column is called as a status, or a failure, and holds no numbers."""
-    if says_failure(column):
-        return {str(cell).strip().lower() for cell in table.observed(column)} <= {"true", "false"}
-    texts = all(isinstance(c, str) and number_of(c) is None for c in table.observed(column))
-    return is_status_name(column) and texts
+    """Tell whether a column says how runs ended: by a truth value, a code, an error or a word."""
+    cells = table.observed(column)
+    texts = [str(cell).strip() for cell in cells]
+    if truth := truth_of(column):
+        numbers = {"0", "1"} if truth == "diverged" else set[str]()  # others may be counts
+        return {text.lower() for text in texts} <= {"true", "false", *numbers}
+    if is_exit_code(column) and all(number_of(cell) is not None for cell in cells):
+        return True
+    if not all(isinstance(cell, str) and number_of(cell) is None for cell in cells):
+        return False
+    return is_status_name(column) or tells_end(column, texts, len(table.rows))
 
 
 def _is_context(column: str, tag: str, table: Table) -> bool:

@@ -323,7 +323,8 @@ def _with_error(run: LoggedRun) -> LoggedRun:
         return run
     files = (*run.files, run.folder / there)
     why = (*run.not_whole, f"its {there} says crashed")
-    return replace(run, failed=True, not_whole=why, files=files)
+    state = "; ".join(filter(None, [run.state, "crashed"]))
+    return replace(run, failed=True, not_whole=why, state=state, files=files)
 
 
 def _have_failed(runs: list[LoggedRun] | LogError) -> bool:

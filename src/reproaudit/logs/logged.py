@@ -97,9 +97,15 @@ def raise_all(faults: Sequence[LogError]) -> None:
 
 
 def on_one_line(text: str, most: int = 500) -> str:
-    """Return the text on one line without control characters, cut at so many characters."""
+    """Return the text on one line without control characters, cut at so many characters.
+
+    A line of a mapping between backticks is kept as a whole, or not at all.
+    """
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+    if len(plain) <= most:
+        return plain
+    kept = plain[: most - 1]
+    return f"{kept.rpartition('`')[0] if kept.count('`') % 2 else kept}…"
 
 
 def some(names: Sequence[str]) -> str:
@@ -265,9 +271,8 @@ class CurveBuilder:
         self.is_named = False  # whether the run has a seed, so that its numbers are no runs
         self.in_course = False  # whether they follow each other as those of one training do
         self.remarks: dict[str, None] = {}  # what was settled on request
-        self.unfinished: tuple[str, ...] = ()  # why the run did not finish, if it is known
-        self.diverged = False  # whether its status says so
-        self.state = ""  # its status; empty if none is stated
+        # what its columns of statuses say, each the last word
+        self.states: dict[str, str] = {}
         self.seeds: dict[str, list[Any]] = {}  # the numbers that were logged under names of seeds
 
     def add(

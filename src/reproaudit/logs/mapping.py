@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from reproaudit.audit.loading import read_as
 from reproaudit.audit.model import Audit, Text
@@ -58,6 +58,15 @@ Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
 
 def _as_text(value: Any) -> Any:
     return str(value) if value is None or isinstance(value, bool | int | float) else value
+
+
+def _in_words(value: str) -> str:
+    if not re.search(r"\w", value):
+        raise ValueError("say in words how it is known")
+    return value
+
+
+Attested = Annotated[Text, AfterValidator(_in_words)]
 
 
 class LoggedQuantity(StrictModel):
@@ -195,10 +204,10 @@ class MappingFile(StrictModel):
     what is in per cent adds these to it."""
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
-    one_unit: Text | None = None
+    one_unit: Attested | None = None
     """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
     unit."""
-    complete: Text | None = None
+    complete: Attested | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 
     def quantity(self, measurement: str) -> LoggedQuantity:
@@ -313,6 +322,16 @@ def check_expression(formula: str) -> None:
     evaluate(formula, lambda _: Curve("", None, np.ones(())))
 
 
+def _made_of(series: NDArray[np.float64], function: str) -> NDArray[np.float64]:
+    """Return what a function makes of a series from its first finite number on.
+
+    What was not finite before it, as where nothing was evaluated yet, stays in front of a series.
+    """
+    start = int(np.isfinite(series).argmax())
+    made = np.asarray(FUNCTIONS[function](series[start:]))
+    return np.concatenate([series[:start], made]) if made.ndim else made
+
+
 def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
     match node:
         case ast.Name(id=name):
@@ -325,7 +344,7 @@ def _value(node: ast.expr, lookup: Callable[[str], Curve]) -> Curve:
             parts = [_value(left, lookup), _value(right, lookup)]
         case ast.Call(func=ast.Name(id=name), args=[series], keywords=[]) if name in FUNCTIONS:
             part = _value(series, lookup)
-            values = np.asarray(part.values if part.steps is None else FUNCTIONS[name](part.values))
+            values = part.values if part.steps is None else _made_of(part.values, name)
             return Curve("", part.steps if values.ndim else None, values)
         case _:
             refused = type(getattr(node, "op", node)).__name__

@@ -44,6 +44,7 @@ def _run(
         config=config,
         remarks=tuple(builder.remarks),
         not_whole=() if status == "FINISHED" else (f"MLflow calls the run {status}",),
+        state=status,
         failed=status in ("RUNNING", "SCHEDULED", "FAILED", "KILLED"),
     )
 

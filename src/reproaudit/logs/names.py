@@ -48,16 +48,21 @@ _STARTED_WITH = re.compile(
 )
 """Names of numbers that a run is started with, which its logger may write beside its results."""
 _STATUS = re.compile(r"((run|job|trial|task|exit|final|experiment)_)?(status|state)")
-_FAILURE = re.compile(r"(is_|has_|was_)?(failed|crashed)")
+_TRUTH = re.compile(r"(?:is_|has_|was_)?(failed|crashed|diverged|completed?|finished)")
+_ERROR = re.compile(r"(run_)?(error|exception|traceback)(_(message|msg|type|text))?")
+_STOP_REASON = re.compile(r"(stop|stopping|end|termination)_reason")
+_EXIT_CODE = re.compile(r"(exit|return)_?code|exit_status")
 _GOES_WRONG = re.compile(
     r"(?i)fail|err|crash|kill|abort|preempt|evict|timeout|timed|oom|memory|cancel|interrupt|stop"
     r"|terminat|dead|died|lost|run|pend|queue|wait|start|progress|train|creat|sched|submit|unknown"
     r"|partial|incomplete|unfinished|^active|pause|except|invalid|broken|suspend|resum|not|^(r|pd|f|to|ca|nf|pr)$"
 )
-ENDED = frozenset(
-    {"", "-", "finished", "complete", "completed", "success", "succeeded", "done", "ok", "diverged"}
+_DIVERGED = re.compile(r"diverged|divergence|(loss )?((is|was|became) )?nan( (in )?loss)?")
+_ENDED = re.compile(
+    r"|finished|completed?|success|succeeded|done|ok|not (failed|crashed|diverged)"
+    r"|early ?stop(ped|ping)?|stopped early|(max(imum)? )?(epochs|steps|iterations)( reached)?"
 )
-"""What a status says of a run that came to its end."""
+"""What a status says of a run that came to its end, in small letters with blanks."""
 MADE_NAMES = frozenset({"created", "created_at", "start_time"})
 """Columns that say when a run was made, in a table of runs."""
 _ITEMS = "doc|question|example|prompt|instance|problem|sample"
@@ -143,7 +148,21 @@ def says_ended(status: str, others: Collection[str]) -> bool:
     """
     words = {other.lower() for other in others if other}
     of_all = len(words) == 1 and len(others) > 1 and not _GOES_WRONG.search(status)
-    return status.lower() in ENDED or of_all or (status == "TERMINATED" and not words & ENDED)
+    return is_end(status) or of_all or (status == "TERMINATED" and not any(map(is_end, words)))
+
+
+def is_end(status: str) -> bool:
+    """Return True if a status is a known word for the end of a run, as that it diverged is one."""
+    return says_diverged(status) or _ENDED.fullmatch(_in_words(status)) is not None
+
+
+def says_diverged(status: str) -> bool:
+    """Return True if a status says that a run diverged: ``NaN loss``."""
+    return _DIVERGED.fullmatch(_in_words(status)) is not None
+
+
+def _in_words(status: str) -> str:
+    return re.sub(r"[\W_]+", " ", status.lower()).strip()
 
 
 def counts_items(column: str | None) -> bool:
@@ -151,9 +170,31 @@ def counts_items(column: str | None) -> bool:
     return _COUNTED_ITEMS.fullmatch(last_part(column or "")) is not None
 
 
-def says_failure(name: str) -> bool:
-    """Return True if a truth value that is called so says that a run failed: ``sys/failed``."""
-    return _FAILURE.fullmatch(last_part(name)) is not None and not is_setting_name(name)
+def truth_of(name: str) -> str:
+    """Return what a truth value that is called so says of a run: ``sys/failed`` says failed."""
+    matched = _TRUTH.fullmatch(last_part(name))
+    return "" if matched is None or is_setting_name(name) else matched[1]
+
+
+def is_exit_code(name: str) -> bool:
+    """Return True if a number that is called so is 0 of a run that did not fail."""
+    return _EXIT_CODE.fullmatch(last_part(name)) is not None and not is_setting_name(name)
+
+
+def tells_end(name: str, texts: Collection[str], count: int) -> bool:
+    """Return True if texts in a column of `count` rows say why runs ended: ``error``.
+
+    A loss may be called so, too: that all rows have, and it is no word of going wrong. Reasons to
+    stop are settings where one of them is not known.
+    """
+    own = last_part(name)
+    if is_setting_name(name):
+        return False
+    if _STOP_REASON.fullmatch(own):
+        return all(is_end(text) or _GOES_WRONG.search(text) for text in texts)
+    are_words = all(re.search(r"[^\W\d]{2}", text) for text in texts)
+    is_telling = len(texts) < count or any(map(_GOES_WRONG.search, texts))
+    return _ERROR.fullmatch(own) is not None and are_words and is_telling
 
 
 def last_part(name: str) -> str:

@@ -34,10 +34,11 @@ from reproaudit.logs.logged import (
     some,
 )
 from reproaudit.logs.names import (
-    ENDED,
     ITEM_NAMES,
     MADE_NAMES,
     as_template,
+    is_end,
+    is_exit_code,
     is_own,
     is_seed_name,
     is_status_name,
@@ -45,8 +46,9 @@ from reproaudit.logs.names import (
     names_arm,
     names_seed,
     normal,
+    says_diverged,
     says_ended,
-    says_failure,
+    truth_of,
 )
 from reproaudit.logs.numbers import number_runs
 from reproaudit.logs.opening import (
@@ -194,6 +196,10 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
+    words = {
+        column: [_state(row, column) for _, row in table.rows]
+        for column in table.having("status", "done")
+    }
     first, *others = (key.settings for key in builders)
     same = set(first)
     unlike = {setting for each in others for setting in each if setting not in same}
@@ -210,21 +216,18 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
         if details:
             named = replace(source, name=f"{source.name} ({', '.join(details)})", parts=parts)
         seeds = {name: own[0] for name, own in builder.seeds.items() if len({*own}) == 1}
+        ending = _ending(builder, words)
         yield named.run(
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
             config={**table.config, **seeds, **dict(key.settings)},
-            not_whole=(*not_whole, *builder.unfinished),
-            failed=bool(builder.unfinished),
-            diverged=builder.diverged,
-            state=builder.state,
             step=table.column("step"),
             columns=table.words,
             seed_column=table.like_seeds,
             in_time=builder.in_course,
             remarks=(*table.remarks, *builder.remarks),
-            **table.ending,
+            **{**table.ending, **ending, "not_whole": (*not_whole, *ending["not_whole"])},
         )
 
 
@@ -242,9 +245,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
     keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
-    statuses = table.named("status")
-    words = {column: [_state(row, column) for _, row in table.rows] for column in statuses}
-    done = table.column("done")
+    statuses = table.having("status", "done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     apart = "expected one" if source.asked.plain else _apart(table)
@@ -268,29 +269,44 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
             builders[key].in_course = in_time and lacks
             builders[key].is_named = named
-        for column in statuses:
-            state = _state(row, column)
-            builders[key].state = state or builders[key].state
-            builders[key].diverged |= state.lower() == "diverged"
-            if not says_ended(state, words[column]):
-                builders[key].unfinished = (f"its column '{column}' says {state}",)
-            elif state.lower() == "terminated":
-                builders[key].remarks[f"{state} was taken for finished, as Ray writes it"] = None
-            elif state.lower() not in ENDED:
-                builders[key].remarks[f"'{column}' says {state} of all, which tells nothing"] = None
-        if done is not None:
-            is_done = str(row.get(done)).lower() == "true"
-            builders[key].unfinished = () if is_done else ("its last row says unfinished",)
+        states = {column: _state(row, column) for column in statuses}
+        builders[key].states |= {column: state for column, state in states.items() if state}
         _take_row(builders[key], table, line, row, at)
     return builders
 
 
 def _state(row: TableRow, column: str) -> str:
-    """Return what a cell says of a run's end; of a truth value, that it failed."""
-    state = str(row.get(column) or "").strip()
-    if says_failure(column):
-        return last_part(column) if state.lower() == "true" else ""
+    """Return what a cell says of a run's end: its words, or those for its truth value or code."""
+    state = str(row[column]).strip() if is_observed(row.get(column)) else ""
+    if column == "done":
+        return "finished" if state.lower() == "true" else "unfinished"
+    if state and (truth := truth_of(column)):
+        return truth if state.lower() in ("true", "1") else f"not {truth}"
+    if state and is_exit_code(column) and (code := number_of(state)) is not None:
+        return f"{last_part(column)} {state}" if code else "ok"
     return state
+
+
+def _ending(builder: CurveBuilder, words: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return how a run ended, as fields of `LoggedRun`; `words` stand in its columns of statuses.
+
+    What was taken for an end without being one by name becomes a remark.
+    """
+    failed = {}
+    for column, state in builder.states.items():
+        if not says_ended(state, words[column]):
+            failed[column] = state
+        elif state.lower() == "terminated":
+            builder.remarks[f"{state} was taken for finished, as Ray writes it"] = None
+        elif not is_end(state):
+            builder.remarks[f"'{column}' says {state} of all, which tells nothing"] = None
+    said = (f"its column '{column}' says {state}" for column, state in failed.items())
+    return {
+        "not_whole": tuple(said),
+        "failed": bool(failed),
+        "diverged": any(map(says_diverged, builder.states.values())),
+        "state": "; ".join(failed.values() or builder.states.values()),
+    }
 
 
 def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key]:
