@@ -12,8 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import ARM_NAME, Role, alternatives_of, arms_of, quantities_of
-from reproaudit.audit.model import Audit, known_tier
+from reproaudit.audit.arms import (
+    ARM_NAME,
+    PlannedArm,
+    Role,
+    alternatives_of,
+    arms_of,
+    quantities_of,
+)
+from reproaudit.audit.model import Audit, Claim, known_tier
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
@@ -270,17 +277,33 @@ def _judged(request: Request, roles: Sequence[_Role]) -> int:
     seeds: dict[int, set[int]] = {}
     for claim in request.scope.claims:
         read = {quantity.measurement for quantity in quantities_of(claim)}
-        arms = [*arms_of(request.audit, claim), *alternatives_of(request.audit, claim)]
-        known = [(arm.role, there.get((arm.experiment, arm.changed(request.tier)))) for arm in arms]
-        by_role = [(kind, role) for kind, role in known if role is not None]
-        own = [role for kind, role in by_role if kind is Role.OWN]
-        compared = [role for kind, role in by_role if kind is Role.COMPARED]
-        if all(role.read_of(read) for role in (*own, *compared)):
-            for kind, role in by_role:
+        for arms in _side_by_side(request.audit, claim):
+            known = [(arm, there.get((arm.experiment, arm.changed(request.tier)))) for arm in arms]
+            beside = [(arm.role, role) for arm, role in known if role is not None]
+            compared = [role for kind, role in beside if kind is Role.COMPARED]
+            own = [role for kind, role in beside if kind in _OWN]
+            if not all(role.read_of(read) for role in (*own, *compared)):
+                continue
+            for kind, role in beside:
                 others = own if kind is Role.COMPARED else compared
                 void = {seed for other in others for seed in other.crashed}
                 seeds.setdefault(id(role), set()).update(role.read_of(read) - void)
     return sum(map(len, seeds.values()))
+
+
+_OWN = (Role.OWN, Role.READING, Role.ALTERNATIVE)
+
+
+def _side_by_side(audit: Audit, claim: Claim) -> Iterator[list[PlannedArm]]:
+    """Yield a claim's own arm with those beside it, under its settings and each other reading."""
+    arms = arms_of(audit, claim)
+    beside = [arm for arm in arms if arm.role not in _OWN]
+    for own in (*arms, *alternatives_of(audit, claim)):
+        if own.role in _OWN:
+            yield [
+                own,
+                *(arm.under(own) if arm.experiment == own.experiment else arm for arm in beside),
+            ]
 
 
 def _void(roles: Sequence[_Role]) -> Iterator[str]:
