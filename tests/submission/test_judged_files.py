@@ -424,6 +424,58 @@ def test_names_that_nothing_maps_are_listed(tmp_path: Path) -> None:
     assert "  not used: maxrl.p8, reinforce.p8, checkpoint.p8" in lines
 
 
+# --- what messages call things --------------------------------------------------------------------
+
+
+def test_lists_of_unequal_length_are_told_by_their_arm(tmp_path: Path) -> None:
+    tree = lists_by_arm()
+    tree["reinforce"] = {"pass_8": NUMBERS["reinforce"][:4]}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, file)
+    (line,) = str(refused.value).splitlines()
+    assert line == (
+        f"{file}: found 4 numbers of 'pass_8' of 'reinforce' beside 5 seeds; expected one for "
+        "each seed. Write null for a run that has none."
+    )
+    tree["reinforce"]["pass_8"].append(None)
+    file.write_text(json.dumps(tree))
+    assert answers(judged(tmp_path, file).scorecard)["pass8"][1:] == (4, 5)
+
+
+def test_copies_among_logs_are_told_by_their_file(tmp_path: Path) -> None:
+    rows = [
+        {"method": arm, "seed": seed, "step": step, "pass_8": value + step / 99}
+        for arm in ARMS
+        for seed, value in enumerate([NUMBERS[arm][0], *NUMBERS[arm][:4]])
+        for step in range(12)
+    ]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    series = "measurements:\n  pass_8: {every_step: [], says: The rate.}\n"
+    audit = re.sub(r"(?m)^claims:$", f"{series}claims:", SHORT)
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, file, audit=audit)
+    said = f"{file}, the runs of 'maxrl': found the same numbers for seed 1 as for seed 0"
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "noun"),
+    [
+        ("columnz: {}", "a mapping"),
+        ("runs: [{mach: a}]", "a run rule"),
+        ("mapping: {pass_8: {exp: 3}}", "a logged quantity"),
+    ],
+)
+def test_no_message_has_the_name_of_a_class(tmp_path: Path, mapping: str, noun: str) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    with pytest.raises(AuditError, match=f"; expected a field of {noun}\\."):
+        judged(tmp_path, file, mapping)
+
+
 # --- arms of another name -------------------------------------------------------------------------
 
 

@@ -424,7 +424,17 @@ def _measured(role: _Role) -> MeasuredRuns:
     settings = dict(role.batch.overrides)
     crashed = frozenset(role.crashed)
     experiment = role.batch.experiment
-    return MeasuredRuns(experiment, seeds, settings, diverged, left_out, crashed, lacking=True)
+    files = dict.fromkeys(placed.run.name.partition(" (")[0] for placed in role.runs.values())
+    return MeasuredRuns(
+        experiment,
+        seeds,
+        settings,
+        diverged,
+        left_out,
+        crashed,
+        lacking=True,
+        called=f"{some([*files])}, the runs of {role.words}",
+    )
 
 
 def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
