@@ -476,6 +476,35 @@ def test_no_message_has_the_name_of_a_class(tmp_path: Path, mapping: str, noun: 
         judged(tmp_path, file, mapping)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("r.csv", "method,pass_8\nmaxrl,0.4217 ± 0.02\n", "method (setting), pass_8 (measurement)"),
+        (
+            "r.csv",
+            "method,seed,note,pass_8\nmaxrl,0,rate was 0.4217,0.4217\nmaxrl,1,42.17%,0.4217\n",
+            "settings: note = text, arm = 'maxrl'",
+        ),
+        (
+            "r.json",
+            '[{"seed": 0, "method": "maxrl", "at_end": "0.4217@8", "lr": 0.1, "pass_8": 0.4217}]',
+            "lr = 0.1",
+        ),
+        ("r.csv", "seed,model,pass_8\n0,gpt 3.5,0.4217\n1,gpt 4.5,0.4217\n", "model = 'gpt 3.5'"),
+    ],
+)
+def test_names_are_listed_without_a_result(
+    tmp_path: Path, name: str, text: str, shown: str
+) -> None:
+    (tmp_path / "maxrl2026.yaml").write_text(SHORT)
+    (tmp_path / name).write_text(text)
+    audit = load_audit(tmp_path / "maxrl2026.yaml")
+    said = "\n".join(explained_logs(audit, [tmp_path / name], None))
+    assert "4217" not in said
+    assert "42.17" not in said
+    assert shown in said
+
+
 # --- arms of another name -------------------------------------------------------------------------
 
 
