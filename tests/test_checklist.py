@@ -144,7 +144,7 @@ def test_the_authors_side_is_shown_and_counts_in_no_score():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "checklist.tex: found no question such as"),
+        ("", "checklist.tex: found 'checklist.tex', without a question"),
         (
             "\\question{All source code is in an appendix}{(yes/partial/no)}\nno",
             "checklist.tex: found AAAI's checklist",
@@ -153,7 +153,24 @@ def test_the_authors_side_is_shown_and_counts_in_no_score():
             "The Machine Learning Reproducibility Checklist (v2.0)\n* [x] Training code.",
             "checklist.tex: found the ML checklist",
         ),
-        ("\\item Claims\n\\answerYes{}", "checklist.tex: found no question such as"),
+        (
+            "\\item Claims\n\\answerYes{}",
+            "checklist.tex: found 'checklist.tex', without a question",
+        ),
+        (
+            "1. Introduction\nYes.\n2. Method\nNo.\n",
+            "checklist.tex: found 'checklist.tex', without a question",
+        ),
+        (
+            "Checklist\n1. Code: yes\n2. Seeds: 5\n",
+            "checklist.tex: found 'Checklist', without a question",
+        ),
+        ("# ACL Responsible NLP Checklist\nA1. Yes", "checklist.tex: found ACL's checklist"),
+        (
+            question("Open access to data and code", r"Answer: \answerTODO{}"),
+            "checklist.tex: found a checklist without an answer",
+        ),
+        ("\\item Is code included? \\answerTODO{}", "checklist.tex: found a checklist without"),
         (
             "% \\item {\\bf Claims} \\answerYes{}",
             "checklist.tex: found a checklist that is commented",

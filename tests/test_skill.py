@@ -7,6 +7,8 @@ from pathlib import Path
 import yaml
 
 from miniatures import git
+from reproaudit.audit.loading import read_audit
+from reproaudit.checks import KINDS
 from reproaudit.cli import run_command
 
 ROOT = Path(__file__).parent.parent
@@ -37,6 +39,26 @@ def test_every_command_of_the_page_is_one(capsys):
         assert run_command([command, "--help"]) == 0, command
 
 
+def test_the_page_has_every_kind_of_check_in_a_line():
+    text = PAGE.read_text("utf-8")
+    listed = text[text.index("explains one kind") : text.index("`reproaudit check")]
+    assert set(re.findall(r"`([a-z_]+)`:", listed)) == {*KINDS}
+
+
+def test_what_the_page_says_of_a_claim_is_so():
+    """A long claim needs a short one; a ratio to an arm; names; a claim that is not audited."""
+    text = shown("yaml") + (
+        "not_audited: [{says: It scales., at: Section 5, why: It needs a cluster.}]\n"
+    )
+    ratio = "relative_to: accuracy of baseline, at_least: 1.05"
+    text = text.replace("value: accuracy, at_least: 0.9", f"value: accuracy, {ratio}")
+    text = text.replace("  reaches:\n", "  reaches_more-than:\n")
+    assert [*read_audit("doe2026.yaml", text)[1]] == []
+    long = text.replace("The method reaches an accuracy of 0.9.", "It reaches it " + "so " * 10)
+    (fault,) = read_audit("doe2026.yaml", long)[1]
+    assert "short" in f"{fault.message} {fault.remedy}"
+
+
 def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypatch, cli):
     monkeypatch.chdir(tmp_path)
     git(tmp_path, "init", "-q")
@@ -44,7 +66,7 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypat
     assert run_command(["check", "doe2026.yaml"]) == 0
     Path("PLAN.json").write_text(cli("plan", "doe2026.yaml", "--json").out, encoding="utf-8")
     git(tmp_path, "add", "doe2026.yaml", "PLAN.json")
-    git(tmp_path, "commit", "-qm", "The rule of doe2026")
+    git(tmp_path, "commit", "-qm", "The rule")
     rows = json.loads(shown("json"))["per_seed"]
     for seed in range(2, 5):
         rows.append({**rows[0], "seed": seed, "ours": {"accuracy": 0.91 + seed / 100}})
@@ -53,7 +75,7 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypat
         row["shuffled_labels"] = {"accuracy": 0.1 + row["seed"] / 1000}
     Path("results.json").write_text(json.dumps({"per_seed": rows}), encoding="utf-8")
     git(tmp_path, "add", "results.json")
-    git(tmp_path, "commit", "-qm", "The runs of doe2026")
+    git(tmp_path, "commit", "-qm", "The runs")
     judge = ["judge", "doe2026.yaml", "results.json"]
     said = " ".join(cli(*judge, "--as-page", "doe2026.md").out.split())
     assert "The rule stood before the runs" in said

@@ -30,8 +30,8 @@ def change(at: str, value: Any) -> Callable[[dict[str, Any]], None]:
 COMMAND = ["python", "log.py", "{seed}", "{steps}"]
 FAULTS = [
     ("schema_version", 2, "RA054", "schema_version: found 2; expected 1"),
-    ("sourc", {}, "RA050", "found the unknown field 'sourc'; expected a field of RunFile. Did you"),
-    ("~.timout", 3, "RA050", "a field of CommandExperiment. Did you mean 'timeout'?"),
+    ("sourc", {}, "RA050", "found the unknown field 'sourc'; expected a field of a run file. Did"),
+    ("~.timout", 3, "RA050", "a field of a command experiment. Did you mean 'timeout'?"),
     ("~.timeout", 0, "RA053", "~.timeout: found 0; it should be greater than 0"),
     ("~.timeout", "1h", "RA052", "~.timeout: found '1h'; it should be a valid number"),
     ("~.command", [], "RA053", "~.command: found an empty list; it should have at least 1"),

@@ -28,6 +28,8 @@ from reproaudit.service.judge import (
     judge_logs,
     write_template,
 )
+from reproaudit.service.new import draft
+from test_cards import filled
 
 ROOT = Path(__file__).parents[2]
 SHORT = (ROOT / "tests" / "short" / "maxrl2026.yaml").read_text(encoding="utf-8")
@@ -436,6 +438,87 @@ def test_names_that_nothing_maps_are_listed(tmp_path: Path) -> None:
     assert "  not used: maxrl.p8, reinforce.p8, checkpoint.p8" in lines
 
 
+# --- what messages call things --------------------------------------------------------------------
+
+
+def test_lists_of_unequal_length_are_told_by_their_arm(tmp_path: Path) -> None:
+    tree = lists_by_arm()
+    tree["reinforce"] = {"pass_8": NUMBERS["reinforce"][:4]}
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(tree))
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, file)
+    (line,) = str(refused.value).splitlines()
+    assert line == (
+        f"{file}: found 4 numbers of 'pass_8' of 'reinforce' beside 5 seeds; expected one for "
+        "each seed. Write null for a run that has none."
+    )
+    tree["reinforce"]["pass_8"].append(None)
+    file.write_text(json.dumps(tree))
+    assert answers(judged(tmp_path, file).scorecard)["pass8"][1:] == (4, 5)
+
+
+def test_copies_among_logs_are_told_by_their_file(tmp_path: Path) -> None:
+    rows = [
+        {"method": arm, "seed": seed, "step": step, "pass_8": value + step / 99}
+        for arm in ARMS
+        for seed, value in enumerate([NUMBERS[arm][0], *NUMBERS[arm][:4]])
+        for step in range(12)
+    ]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    series = "measurements:\n  pass_8: {every_step: [], says: The rate.}\n"
+    audit = re.sub(r"(?m)^claims:$", f"{series}claims:", SHORT)
+    with pytest.raises(AuditError) as refused:
+        judged(tmp_path, file, audit=audit)
+    said = f"{file}, the runs of 'maxrl': found the same numbers for seed 1 as for seed 0"
+    assert str(refused.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "noun"),
+    [
+        ("columnz: {}", "a mapping"),
+        ("runs: [{mach: a}]", "a run rule"),
+        ("mapping: {pass_8: {exp: 3}}", "a logged quantity"),
+    ],
+)
+def test_no_message_has_the_name_of_a_class(tmp_path: Path, mapping: str, noun: str) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(json.dumps(rows_by_seed()))
+    with pytest.raises(AuditError, match=f"; expected a field of {noun}\\."):
+        judged(tmp_path, file, mapping)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("r.csv", "method,pass_8\nmaxrl,0.4217 ± 0.02\n", "method (setting), pass_8 (measurement)"),
+        (
+            "r.csv",
+            "method,seed,note,pass_8\nmaxrl,0,rate was 0.4217,0.4217\nmaxrl,1,42.17%,0.4217\n",
+            "settings: note = text, arm = 'maxrl'",
+        ),
+        (
+            "r.json",
+            '[{"seed": 0, "method": "maxrl", "at_end": "0.4217@8", "lr": 0.1, "pass_8": 0.4217}]',
+            "lr = 0.1",
+        ),
+        ("r.csv", "seed,model,pass_8\n0,gpt 3.5,0.4217\n1,gpt 4.5,0.4217\n", "model = 'gpt 3.5'"),
+    ],
+)
+def test_names_are_listed_without_a_result(
+    tmp_path: Path, name: str, text: str, shown: str
+) -> None:
+    (tmp_path / "maxrl2026.yaml").write_text(SHORT)
+    (tmp_path / name).write_text(text)
+    audit = load_audit(tmp_path / "maxrl2026.yaml")
+    said = "\n".join(explained_logs(audit, [tmp_path / name], None))
+    assert "4217" not in said
+    assert "42.17" not in said
+    assert shown in said
+
+
 # --- arms of another name -------------------------------------------------------------------------
 
 
@@ -462,6 +545,83 @@ FORMS = [
     in_columns,
 ]
 """Ways in which results name their arms."""
+
+
+def words_of_columns(folder: Path) -> None:
+    folder.mkdir()
+    head = ",".join(f"{arm}_pass_8,{arm}_std" for arm in ARMS)
+    rows = [
+        f"{n}," + ",".join(f"{NUMBERS[arm][n]},{n / 100 + 0.01}" for arm in ARMS) for n in range(5)
+    ]
+    (folder / "results.csv").write_text("\n".join([f"seed,{head}", *rows]))
+
+
+def below_an_object() -> Any:
+    return {"seeds": [*range(5)], "results": {arm: {"pass_8": NUMBERS[arm]} for arm in ARMS}}
+
+
+def words_in_rows() -> Any:
+    rows = [{"seed": n, **{f"{arm}_pass_8": NUMBERS[arm][n] for arm in ARMS}} for n in range(5)]
+    return {"per_seed": rows, "summary": {f"{arm}_pass_8": 0.4 for arm in ARMS}}
+
+
+def in_runs(folder: Path) -> None:
+    a_folder_a_run(folder)
+
+
+MORE = [
+    *map(in_a_file, (counted_lists, arms_above_seeds, numbers_under_seeds, below_an_object)),
+    *map(in_a_file, (rows_under_another_name, words_in_rows)),
+    in_runs,
+    words_of_columns,
+]
+
+
+@pytest.mark.parametrize("form", [*FORMS, *MORE])
+def test_a_draft_of_results_is_judged_on_them_once_it_is_filled_in(
+    tmp_path: Path, form: Any
+) -> None:
+    """What the draft takes for arms and measurements is what judge takes for these."""
+    form(tmp_path / "logs")
+    drafted = draft("maxrl2026", tmp_path / "audits", results=[tmp_path / "logs"])
+    assert not [remark for remark in drafted.remarks if "asks" in remark]
+    text = filled(drafted.files[0].read_text(encoding="utf-8"))
+    drafted.files[0].write_text(text, encoding="utf-8")
+    card = judge_logs(load_audit(drafted.files[0]), [tmp_path / "logs"]).scorecard
+    by_arm = {name.rpartition("-")[2]: answer for name, answer in answers(card).items()}
+    assert by_arm.pop("reinforce") == ("supported", 5, 5)
+    assert by_arm.pop("checkpoint") == ("undecided", 3, 5)
+    assert by_arm == {}
+    assert "std" not in text
+
+
+def test_a_mean_beside_the_runs_is_no_claim_of_a_draft(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    lists = {arm: {"mean": 0.4, "std": 0.01, "pass_8": NUMBERS[arm]} for arm in ARMS}
+    file.write_text(json.dumps(lists))
+    drafted = draft("maxrl2026", tmp_path / "audits", results=[file])
+    assert "also measured, and in no claim: maxrl.mean, maxrl.std" in " ".join(drafted.remarks)
+    text = filled(drafted.files[0].read_text(encoding="utf-8"))
+    (tmp_path / "mapping.yaml").write_text("number: [seeds]")
+    drafted.files[0].write_text(text, encoding="utf-8")
+    audit = load_audit(drafted.files[0])
+    assert [*audit.measurements_of(next(iter(audit.experiments)))] == ["pass_8"]
+    card = judge_logs(audit, [file], tmp_path / "mapping.yaml").scorecard
+    assert [answer[1:] for answer in answers(card).values()] == [(5, 5), (3, 5)]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [("top1_acc", "top5_acc"), ("ours_train_acc", "ours_test_acc"), ("loss", "baseline_loss")],
+)
+def test_two_numbers_of_one_run_are_no_arms_of_a_draft(
+    tmp_path: Path, columns: tuple[str, str]
+) -> None:
+    rows = [f"{n},{0.4 + n / 100},{0.5 + n / 90:.4f}" for n in range(5)]
+    (tmp_path / "results.csv").write_text("\n".join([f"seed,{','.join(columns)}", *rows]))
+    drafted = draft("maxrl2026", tmp_path / "audits", results=[tmp_path / "results.csv"])
+    claims = yaml.safe_load(drafted.files[0].read_text(encoding="utf-8"))["claims"]
+    assert [claim["holds_if"][0]["value"] for claim in claims.values()] == [*columns]
 
 
 @pytest.mark.parametrize("form", FORMS)

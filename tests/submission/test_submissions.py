@@ -156,7 +156,7 @@ def test_copies_of_a_run_are_refused(tmp_path: Path) -> None:
     one = {"experiment": "good", "seeds": [0, 1, 2], "files": ["a.csv"]}
     table = "\n".join(["seed,step,loss", *rows]).encode()
     (line,) = faults(write(tmp_path, "a.csv", table, runs=[one]))
-    assert "found the same numbers for seeds 1 as for seed 0 of 'good'" in line
+    assert "found the same numbers for seed 1 as for seed 0 of 'good'" in line
 
 
 def test_a_sparse_table_is_refused_without_its_full_grid(tmp_path: Path) -> None:

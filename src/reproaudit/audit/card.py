@@ -225,6 +225,7 @@ _REFERENCE = re.compile(
 _OTHER_FORMS = (
     (re.compile(r"\\question\s*\{[^{}]*\}\s*\{\(?\s*yes\b", re.I), "AAAI's checklist"),
     (re.compile(r"Machine Learning Reproducibility Checklist", re.I), "the ML checklist (v2.0)"),
+    (re.compile(r"Responsible NLP (?:Research )?Checklist", re.I), "ACL's checklist"),
 )
 """Checklists whose questions are others than NeurIPS's, and what they are called."""
 
@@ -232,10 +233,15 @@ _OTHER_FORMS = (
 def _refuse_other_forms(written: str, path: Path) -> None:
     for form, called in _OTHER_FORMS:
         if form.search(written):
-            raise CardError(
-                f"{path}: found {called}; expected the NeurIPS paper checklist, whose questions "
-                "are others. Write what it answers under 'variables' in the audit, by hand."
-            )
+            raise _not_of_neurips(path, called)
+
+
+def _not_of_neurips(path: Path, found: str) -> CardError:
+    return CardError(
+        f"{path}: found {found}; expected the NeurIPS paper checklist, with a question "
+        f"such as '{next(iter(CHECKLIST_QUESTIONS))}'. Name the file that holds its answers. "
+        "What another form answers, write under 'variables' in the audit, by hand."
+    )
 
 
 def with_checklist(card: Card, path: Path) -> Card:
@@ -283,19 +289,29 @@ def with_checklist(card: Card, path: Path) -> Card:
             locator = f"NeurIPS paper checklist, {about}"
             justification = words[1] if words is not None else ""
             answers.setdefault(name, []).append(_answer(given[0], justification, locator))
-    if not seen and any(_TITLE.search(comment) for comment in _COMMENTED.findall(written)):
-        raise CardError(
-            f"{path}: found a checklist that is commented out; expected one that the paper shows. "
-            "If it is the authors' answer, remove the per cent signs."
-        )
-    if not seen:
-        raise CardError(
-            f"{path}: found no question such as '\\item {{\\bf Claims}}'; expected the LaTeX file "
-            "of the NeurIPS paper checklist. Name the file that holds its answers."
-        )
+    if not answers:
+        is_form = len(missing) < len(CHECKLIST_QUESTIONS) or "\\answerTODO" in text
+        raise _unread(written, path, is_form=is_form)
     remarks += [f"found no question '{question}'" for question in missing]
     remarks = [*card.remarks, *(f"checklist: {remark}" for remark in remarks)]
     return replace(card, answers=answers, remarks=tuple(remarks))
+
+
+def _unread(written: str, path: Path, *, is_form: bool) -> CardError:
+    """Return what is wrong with a file in which no answer is read."""
+    if is_form:
+        return CardError(
+            f"{path}: found a checklist without an answer to a question on a variable; expected "
+            "the authors' answers, such as '\\answerYes{}'. Name the file that they filled in."
+        )
+    if any(_TITLE.search(comment) for comment in _COMMENTED.findall(written)):
+        return CardError(
+            f"{path}: found a checklist that is commented out; expected one that the paper shows. "
+            "If it is the authors' answer, remove the per cent signs."
+        )
+    headings = (line.strip(" #*") for line in written.splitlines())
+    called = next((h for h in headings if "checklist" in h.lower() and len(h) < 80), path.name)
+    return _not_of_neurips(path, f"'{called}', without a question that is read")
 
 
 def _checklist_part(text: str) -> tuple[str, int]:

@@ -28,6 +28,7 @@ from reproaudit.audit.document import Document, read_file, read_yaml
 from reproaudit.audit.faults import START, WARNINGS, Fault, Faults, Loc, Violation, quoted, shown
 from reproaudit.audit.model import Audit
 from reproaudit.audit.rules import UNFINISHED_WORDS, broken_rules, of_reviews, unfinished
+from reproaudit.checks import KINDS
 from reproaudit.declarations import ByKind, description_of
 from reproaudit.errors import SpecError, closest, did_you_mean
 
@@ -301,9 +302,36 @@ def _found(value: Any) -> str:
     return "nothing" if value is None else shown(value)
 
 
+_NOUNS = {
+    **{kind.__name__: "a check of this kind" for kind in KINDS.values()},
+    "AlsoStated": "an entry of 'also_stated'",
+    "CouldBe": "an entry of 'could_be'",
+    "Group": "a group of settings",
+    "MappingFile": "a mapping",
+    "Misses": "'misses'",
+    "NamedBound": "a bound",
+    "NotAudited": "a claim that is not audited",
+    "Number": "a number with its source",
+    "Paper": "the paper",
+    "Question": "a question of ours",
+    "Read": "what was read",
+    "ShortAudit": "an audit",
+    "Tier": "a tier's block",
+    "TierOfStated": "a tier's block",
+}
+"""What a message calls a model, where the words of its name do not say it."""
+
+
+def _noun(model: type[BaseModel]) -> str:
+    words = re.sub(r"(?<!^)(?=[A-Z])", " ", model.__name__).lower()
+    article = "an" if words[0] in "aeiou" else "a"
+    plain = words if words.endswith("s") else f"{article} {words}"
+    return _NOUNS.get(model.__name__, plain)
+
+
 def _of_name(kind: str, name: str, loc: Loc, model: type[BaseModel] | None) -> Violation:
     if kind == "extra_forbidden":
-        of = model.__name__ if model is not None else "mapping"
+        of = "a mapping" if model is None else _noun(model)
         message = f"found the unknown field {quoted(name)}; expected a field of {of}"
         return Violation("RA050", (*loc, name), message, "", name, _fields(model))
     name = name or "kind"

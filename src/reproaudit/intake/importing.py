@@ -75,9 +75,11 @@ from reproaudit.logs.names import (
     as_template,
     counts_items,
     is_called,
+    is_started_with,
     kin,
     kinship,
     may_be,
+    names_arm,
     normal,
     tells_version,
     words_of_name,
@@ -405,21 +407,41 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
             for run in labelled_runs(runs, asked, audit):
                 lines += _explained(run, asked)
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
-    return [_indented(line) for line in lines]
+    return [_indented(_FOUND.sub("found text", line)) for line in lines]
+
+
+_RESULT = re.compile(r"\d[.,]\d|\d\s*%|±")
+_FOUND = re.compile(r"found '[^']*\d[.,]\d[^']*'")
+"""A cell in a refusal that may hold a result, which whoever asks for names is not to see."""
 
 
 def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
     seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
-    yield f"{run.name}: {run.source}{seed}"
+    texts = [name for name, value in run.config.items() if _may_be_result(run, name, value, asked)]
+    called = run.name
+    for name in texts:
+        called = called.replace(f"{name} {run.config[name]}", f"{name} text")
+    yield f"{called}: {run.source}{seed}"
     if run.columns:
         yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
     if run.config:
-        config = (f"{name} = {value!r}" for name, value in run.config.items())
-        yield f"  settings: {', '.join(config)}"
+        shown = {name: repr(value) for name, value in run.config.items()}
+        shown |= dict.fromkeys(texts, "text")
+        yield f"  settings: {', '.join(' = '.join(pair) for pair in shown.items())}"
     for noun, is_wanted in (("wanted", True), ("not used", False)):
         if tags := [tag for tag in run.curves if asked.wants(tag) is is_wanted]:
             yield f"  {noun}: {', '.join(tags)}"
     yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
+
+
+def _may_be_result(run: LoggedRun, name: str, value: Any, asked: Asked) -> bool:
+    """Tell whether a text in a column holds a decimal number, and neither names nor sets up a run.
+
+    So does `acc was 0.91` in a note.
+    """
+    is_known = name in {*asked.settings, ARM_NAME} or names_arm(name) or is_started_with(name)
+    is_text = isinstance(value, str) and _RESULT.search(value) is not None
+    return is_text and name in run.columns and not is_known
 
 
 def _asked(
@@ -474,7 +496,17 @@ def _measured(role: _Role) -> MeasuredRuns:
     settings = dict(role.batch.overrides)
     crashed = frozenset(role.crashed)
     experiment = role.batch.experiment
-    return MeasuredRuns(experiment, seeds, settings, diverged, left_out, crashed, lacking=True)
+    files = dict.fromkeys(placed.run.name.partition(" (")[0] for placed in role.runs.values())
+    return MeasuredRuns(
+        experiment,
+        seeds,
+        settings,
+        diverged,
+        left_out,
+        crashed,
+        lacking=True,
+        called=f"{some([*files])}, the runs of {role.words}",
+    )
 
 
 def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:

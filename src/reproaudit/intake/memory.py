@@ -57,6 +57,7 @@ class MeasuredRuns:
         left_out: measurements that are kept out, each with the reasons.
         crashed: the seeds of runs that did not finish, beside those of `seeds`.
         lacking: whether a seed may lack a measurement; it is void where that is asked for.
+        called: what messages call the runs; by default their place among those that are given.
     """
 
     experiment: str
@@ -66,6 +67,7 @@ class MeasuredRuns:
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
     crashed: frozenset[int] = frozenset()
     lacking: bool = False
+    called: str = ""
 
 
 def manifest_head(
@@ -114,7 +116,7 @@ def hold_runs(
         for index, run in enumerate(runs):
             for name in measurements_in(run):
                 table = file_of(run, index, name)
-                called[table] = f"runs[{index}] ({run.experiment})", name
+                called[table] = run.called or f"runs[{index}] ({run.experiment})", name
                 numbers[table] = dict(_numbers_in(audit, stated, run, called[table][0], name))
 
         def read(table: str, seed: int, *_: object) -> LoggedRun:
@@ -128,7 +130,20 @@ def hold_runs(
 
         return submission_of(reader, read), numbers
     except SpecError as error:  # the caller passed no manifest
-        raise SpecError(re.sub(rf"\b{MANIFEST}:\d+:\d+: ", "", str(error))) from None
+        raise SpecError(_without_manifest(str(error), runs)) from None
+
+
+def _without_manifest(message: str, runs: Sequence[MeasuredRuns]) -> str:
+    """Return a message whose places are the runs that were passed, or what these are called."""
+    owners = [index for index, run in enumerate(runs) for _ in entries_of(run, index)]
+
+    def place(matched: re.Match[str]) -> str:
+        if matched[1] is None:
+            return ""
+        index = owners[int(matched[1])]
+        return runs[index].called or f"runs[{index}]{matched[2]}"
+
+    return re.sub(rf"\b{MANIFEST}:\d+:\d+: (?:runs\[(\d+)\]([^:\s]*))?", place, message)
 
 
 # --- the manifest -------------------------------------------------------------------------------

@@ -277,7 +277,7 @@ class SubmissionReader:
             return
         self.fault(
             f"found settings that no arm of '{run.experiment}' has; expected {' or '.join(roles)}. "
-            "What differs in every run belongs under the manifest's own 'settings'.",
+            "What every run has otherwise belongs under the 'settings' of all runs.",
             "runs",
             index,
             "settings",
@@ -298,7 +298,7 @@ class SubmissionReader:
                 alike.setdefault(measured.model_dump_json(), []).append(seed)
         for first, *others in alike.values():
             if others and len(others) + 1 < len(records):
-                copies = f"the same numbers for seeds {some(list(map(str, others)))} as for seed"
+                copies = f"the same numbers for seed {some(list(map(str, others)))} as for seed"
                 text = f"found {copies} {first} of {which}, where others differ; expected runs of"
                 self.fault(f"{text} their own. Leave out what is a copy.", "runs", index)
 

@@ -445,15 +445,16 @@ def _beside(above: tuple[str, ...], tree: Any, inside: set[int]) -> Iterator[tup
         yield ".".join(above), tree
 
 
-def unrolled(table: Table, asked: Asked) -> Table:
+def unrolled(table: Table, asked: Asked, place: str) -> Table:
     """Return a table whose cells hold no lists of what is wanted: each item has a row of its own.
 
     Lists of one length belong together. Where the object says that it holds so many seeds, or
-    lists them, the items are runs.
+    lists them, the items are runs; a LogError if it lists more seeds, or fewer, than another's.
     """
     rows: list[tuple[int, TableRow]] = []
     remarks: dict[str, None] = {}
     counted = False
+    unequal: list[str] = []
     for line, row in table.rows:
         lists = {name: cell for name, cell in row.items() if isinstance(cell, list) and cell}
         lengths = {
@@ -470,6 +471,8 @@ def unrolled(table: Table, asked: Asked) -> Table:
             has_seed = any(last_part(name) in SEED_NAMES for name in rest)
             seeded = not has_seed and _counts_seeds(row, lists, length)
             counted |= seeded
+            if not (has_seed or seeded):
+                unequal += _unlike_seeds(row, lists, length, asked)
             for index in range(length):
                 cells = {name: each[index] for name, each in lists.items() if len(each) == length}
                 own = {**rest, **(once if index == 0 else {}), **cells}
@@ -481,7 +484,10 @@ def unrolled(table: Table, asked: Asked) -> Table:
             remarks[f"lists of other lengths were passed over: {some(unused)}"] = None
     if len(rows) == len(table.rows):
         return table
-    refuse_beyond(MOST_ROWS, len(rows), "rows", "")
+    if counted and unequal:
+        way = "expected one for each seed. Write null for a run that has none."
+        raise LogError(place, f"found {unequal[0]}; {way}")
+    refuse_beyond(MOST_ROWS, len(rows), "rows", place)
     columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
     if counted and not any(isinstance(row.get("seeds"), list) for _, row in table.rows):
         remarks[SEEDS_COUNTED] = None
@@ -503,6 +509,17 @@ def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:
         return False
     seeds = next((row[name] for name in row if normal(name) in SEED_COUNTS), None)
     return len(seeds) == length if isinstance(seeds, list) else number_of(seeds) == length
+
+
+def _unlike_seeds(
+    row: TableRow, lists: Mapping[str, Any], length: int, asked: Asked
+) -> Iterator[str]:
+    """Yield each list that is wanted and has another length than the seeds of its object."""
+    seeds = next((cells for name, cells in lists.items() if normal(name) in SEED_COUNTS), None)
+    arm = f" of '{row[ARM_NAME]}'" if ARM_NAME in row else ""
+    for name, cells in lists.items():
+        if seeds is not None and len(cells) == length and asked.wants(name):
+            yield f"{length} numbers of '{name}'{arm} beside {len(seeds)} seeds"
 
 
 def _series(above: str, tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -73,8 +73,8 @@ _COUNTED_ITEMS = re.compile(rf"({_ITEMS}|task|case|item)_?(id|idx|index)")
 SEED_COUNTS = frozenset({"seeds", "n_seeds", "num_seeds", "seed_list"})
 """What says how many seeds there are, or which."""
 _SUMS = ("mean", "avg", "average", "median", "min", "max", "total", "all", "sum")
-_SPREADS = ("std", "stdev", "stddev", "sd", "sem", "stderr", "var")
-SUMMARIES = frozenset((*_SUMS, *_SPREADS))
+SPREADS = frozenset({"std", "stdev", "stddev", "sd", "sem", "stderr", "var"})
+SUMMARIES = frozenset((*_SUMS, *SPREADS))
 """Words in the place of a seed in a row that sums others up."""
 SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
@@ -91,7 +91,7 @@ CLOCK = re.compile(
 )
 """A date, a moment or a duration."""
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
-_LIKE_SEED_IN_NAME = re.compile(
+LIKE_SEED_IN_NAME = re.compile(
     r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
 )
 _OWN = re.compile(
@@ -115,12 +115,12 @@ _LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epo
 
 def names_seed(parts: Iterable[str]) -> bool:
     """Return True if a folder or a file is called as what has one seed."""
-    return any(SEED_IN_NAME.search(part) or _LIKE_SEED_IN_NAME.search(part) for part in parts)
+    return any(SEED_IN_NAME.search(part) or LIKE_SEED_IN_NAME.search(part) for part in parts)
 
 
 def likely_seed(parts: Iterable[str]) -> tuple[str, int] | None:
     """Return the word and the number after it in names such as ``ours_s3``, if it is one number."""
-    found = [matched for part in parts for matched in _LIKE_SEED_IN_NAME.finditer(part)]
+    found = [matched for part in parts for matched in LIKE_SEED_IN_NAME.finditer(part)]
     numbers = {int(matched[2]) for matched in found}
     return (found[-1][1], numbers.pop()) if len(numbers) == 1 else None
 
@@ -233,7 +233,7 @@ def may_be(name: str, tag: str) -> bool:
     told = {word for word in words_of_name(re.sub(r"\{\w+\}", "", tag)) if word != "s"}
     shared = kin(name, tag)
     others = {word for word in told - kin(tag, name) if len(word) > 1 or word.isdigit()}
-    is_spread = not told.isdisjoint(_SPREADS)
+    is_spread = not told.isdisjoint(SPREADS)
     return told <= _GENERIC or bool(shared and not is_spread and not (own - shared and others))
 
 

@@ -113,7 +113,8 @@ def _written(source: LogSource, text: str, place: str, usual: str | None) -> Tab
 
 def _read(source: LogSource, table: Table) -> list[LoggedRun]:
     if not source.asked.plain:
-        table = without_summaries(unrolled(spread(table, source.asked), source.asked), source.asked)
+        apart = unrolled(spread(table, source.asked), source.asked, source.name)
+        table = without_summaries(apart, source.asked)
         table = _of_search(table, source.asked.columns)
     if not table.rows:
         source.skipped[source.name] = "a table without rows"

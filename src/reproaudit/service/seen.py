@@ -10,7 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from reproaudit.audit.card import Card
 from reproaudit.audit.draft import MOST_IN_FULL, TODO, Results, draft_claims
@@ -21,13 +23,18 @@ from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import find_runs
 from reproaudit.logs.logged import LoggedRun, some
 from reproaudit.logs.names import (
+    LIKE_SEED_IN_NAME,
     SEED_COUNTS,
     SEED_IN_NAME,
+    SEED_LIKE,
     SEED_NAMES,
+    SPREADS,
     STEP_IN_NAME,
     is_own,
+    is_summed,
     last_part,
     normal,
+    words_of_name,
 )
 from reproaudit.service.judge import judge_logs
 
@@ -39,6 +46,11 @@ _OWN = frozenset({"ours", "own", "our", "proposed", "method", "new", "treatment"
 _OTHERS = re.compile(r"(?i)base|control|reference|vanilla|sgd|random|checkpoint|shuffl|null")
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
 _ARM_KEYS = ("arm", "method", "algorithm", "algo", "agent", "variant", "condition", "model")
+_WORDS = re.compile(r"[\W_]+")
+_JOINT = re.compile(r"[./_ :|-]")
+_COUNTED = re.compile(r"\d+|(?i:seed|split|fold)[_=-]?\d+")  # a key that numbers runs
+MOST_WAYS = 4  # ways of a kind that are tried
+UNNAMED = "outcome"  # what a number is called that has no name in files
 _BOOKKEEPING = re.compile(
     r"(?i)(^|[_./])(time|timestamp|seconds|runtime|duration|epochs?|steps?|iterations?|lr|"
     r"learning_rate|memory)\b"
@@ -105,8 +117,13 @@ def _remarks(results: Results, runs: Sequence[LoggedRun]) -> Iterator[str]:
     if results.arms:
         yield f"method: taken as '{results.method}', against {some(results.arms)}"
     written = {*results.measurements, *results.files.get("mapping", {}).values()}
+    written |= {results.method, *results.arms} if UNNAMED in written else set()
     tags = dict.fromkeys(tag for run in runs for tag in _numbers_of(run))
-    others = [tag for tag in tags if not any(name in tag for name in written)]
+    others = [
+        tag
+        for tag in tags
+        if not any(words_of_name(name) <= words_of_name(tag) for name in written)
+    ]
     if others:
         yield f"also measured, and in no claim: {some(others)}"
 
@@ -115,26 +132,87 @@ def _remarks(results: Results, runs: Sequence[LoggedRun]) -> Iterator[str]:
 
 
 def _ways(runs: Sequence[LoggedRun], slug: str) -> Iterator[Results]:
-    """Yield what the runs may hold: arms by names of numbers, by settings, by names of files."""
-    tags = list(dict.fromkeys(tag for run in runs for tag in _numbers_of(run)))
+    """Yield what the runs may hold: arms by keys, by settings, by names of files and of numbers."""
+    tags = [*dict.fromkeys(tag for run in runs for tag in _numbers_of(run))]
+    tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)]
+    tags = [tag for tag in tags if not SEED_LIKE.fullmatch(last_part(tag))]
+    tags = [t for t in tags if not is_summed(t) and not SPREADS & words_of_name(t)] or tags
     series = {tag for tag in tags if _is_series(tag, runs)}
-    for arms, names in _in_tags(tags):
-        yield _results(arms, names, series, slug)
-    for arms in (*_in_settings(runs), *_in_names(runs), []):
-        yield _results(arms, tags, series, slug)
+    own = {_Name(tag[: tag.rfind(".") + 1], tag.rpartition(".")[2]): tag for tag in tags}
+    as_keys, in_words = _in_tags(tags, slug)
+    as_values = [(arms, own) for arms in (*_in_settings(runs), *_in_names(runs))]
+    for arms, names in (*as_keys, *as_values, *in_words, ((), own)):
+        whole = {(name.above + name.rest).rstrip("."): tag for name, tag in names.items()}
+        plain = {name.rest: tag for name, tag in names.items()}
+        if plain != whole and all(plain) and len(plain) == len(whole):
+            yield _results(arms, plain, series, slug)
+        yield _results(arms, whole, series, slug)
 
 
-def _in_tags(tags: Sequence[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the arms that are keys of an object, each with the same numbers below it."""
-    parts = [tag.split(".") for tag in tags]
-    for depth in range(max(map(len, parts), default=0) - 1):
-        below: dict[str, list[str]] = {}
-        for tag in parts:
-            if depth < len(tag) - 1:
-                below.setdefault(tag[depth], []).append(".".join(tag[depth + 1 :]))
-        shared = set.intersection(*map(set, below.values())) if below else set()
-        if len(below) > 1 and shared and not _SPLITS & below.keys():
-            yield [*below], [name for name in next(iter(below.values())) if name in shared]
+class _Name(NamedTuple):
+    """What a number is called: the objects above it, and below them."""
+
+    above: str
+    rest: str
+
+
+_Way = tuple[Collection[str], Mapping[_Name, str]]
+"""Arms, and what all of them have, with one of the tags that hold it."""
+
+
+def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_Way]]:
+    """Return the arms that tags may name, as keys of an object and as words of a name.
+
+    All keys of the object have the same below them, or one is called as an arm is. Words are
+    arms if one is called so, since `top1_acc` and `top5_acc` are two numbers; whole names are, if
+    one is called as a method is.
+    """
+    places: dict[tuple[str, str], dict[str, str]] = {}
+    below: dict[str, set[str]] = {}
+    for tag in tags:
+        for before, arm, after in _splits(tag):
+            below.setdefault(before, set()).add((arm + after).partition(".")[0])
+            if "." not in arm and not is_summed(arm) and any(map(str.isalpha, arm)):
+                places.setdefault((before, after), {})[arm] = tag
+    keys: dict[tuple[str, ...], dict[_Name, str]] = {}
+    words: dict[tuple[str, ...], dict[_Name, str]] = {}
+    for (before, after), arms in places.items():
+        above = before[: before.rfind(".") + 1]
+        left = before[len(above) :]
+        name = _Name(above, left + after[1:] if after else left[:-1])
+        tag = next(iter(arms.values()))
+        is_told = any(_is_called_arm(arm, slug) for arm in arms)
+        is_key = before == above and after.startswith(".")
+        if len(arms) < 2 or not (is_told or (is_key and below[before] <= {*arms})):
+            continue
+        if is_key and _SPLITS.isdisjoint(arms):
+            keys.setdefault(tuple(arms), {})[name] = tag
+        is_named = any(name) or not {*_OWN, _plain(slug)}.isdisjoint(arms)
+        if is_named and not is_key and not any(_SPLITS & words_of_name(arm) for arm in arms):
+            words.setdefault(tuple(arms), {})[name] = tag
+    told = sorted(keys, key=lambda arms: not any(_is_called_arm(arm, slug) for arm in arms))
+    shortest = sorted(words, key=lambda arms: len("".join(arms)) / len(arms))
+    as_keys = [(arms, keys[arms]) for arms in told[:MOST_WAYS]]
+    return as_keys, [(arms, words[arms]) for arms in shortest[:MOST_WAYS]]
+
+
+def _splits(tag: str) -> Iterator[tuple[str, str, str]]:
+    """Yield a tag without keys of seeds, with each row of its words apart: before, it, after."""
+    name = ".".join(part for part in tag.split(".") if not _COUNTED.fullmatch(part))
+    ends = [joint.start() for joint in _JOINT.finditer(name)]
+    for start, end in product([0, *(end + 1 for end in ends)], [*ends, len(name)]):
+        if start < end:
+            yield name[:start], name[start:end], name[end:]
+
+
+def _is_called_arm(text: str, slug: str) -> bool:
+    known = {*_OWN, _plain(slug)}
+    return not known.isdisjoint(_WORDS.split(text.lower())) or _OTHERS.search(text) is not None
+
+
+def _plain(slug: str) -> str:
+    """Return a slug without the year."""
+    return re.sub(r"\d+$", "", slug)
 
 
 def _in_settings(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
@@ -153,7 +231,9 @@ def _in_names(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
     """Yield what tells the names of runs apart, but for seeds, steps and numbers."""
     plain = []
     for run in runs:
-        text = STEP_IN_NAME.sub("/", SEED_IN_NAME.sub("/", "/".join(run.parts)))
+        text = "/".join(run.parts)
+        for counted in (SEED_IN_NAME, STEP_IN_NAME, LIKE_SEED_IN_NAME):
+            text = counted.sub("/", text)
         text = re.sub(r"\.[a-z]{2,5}(\.gz)?$|\([^)]*\)", "", text)
         plain.append([word for word in re.split(r"[/\s.\-]+|_(?=$|\d)|\d+$", text) if word])
     every = set.intersection(*map(set, plain)) if plain else set()
@@ -163,22 +243,26 @@ def _in_names(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
 
 
 def _results(
-    arms: Collection[str], tags: Sequence[str], series: Collection[str], slug: str
+    arms: Collection[str], tags: Mapping[str, str], series: Collection[str], slug: str
 ) -> Results:
-    """Return results with the names that an audit may have, and what these are called in files."""
+    """Return results with the names that an audit may have, and what these are called in files.
+
+    Args:
+        tags: what is measured, as judge calls it, with one of the tags that hold it.
+    """
     named = _named(arms)
     most = max(1, MOST_IN_FULL // max(1, len(named) - 1))
-    measured = _named([tag for tag in tags if not _BOOKKEEPING.search(tag)][:most])
+    measured = _named([*tags][:most])
     method = _method([*named], slug) if named else ""
     called = {
         "arms": {name: arm for name, arm in named.items() if name != arm.lower()},
-        "mapping": {name: tag for name, tag in measured.items() if name != tag},
+        "mapping": {name: tag for name, tag in measured.items() if tag not in (name, "")},
     }
     return Results(
         method=method,
         arms=tuple(name for name in named if name != method),
         measurements=tuple(measured),
-        series={name: tag for name, tag in measured.items() if tag in series},
+        series={name: tag for name, tag in measured.items() if tags[tag] in series},
         files={part: names for part, names in called.items() if names},
     )
 
@@ -187,7 +271,7 @@ def _named(texts: Collection[str]) -> Mapping[str, str]:
     """Return each text by a name of lower-case words and underscores."""
     named: dict[str, str] = {}
     for text in texts:
-        name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+        name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or UNNAMED
         name = name if name[:1].isalpha() else f"n_{name}"
         named.setdefault(name, text)
     return named
@@ -195,7 +279,7 @@ def _named(texts: Collection[str]) -> Mapping[str, str]:
 
 def _method(arms: Sequence[str], slug: str) -> str:
     """Return the arm that claims seem to be about: called so, or as the paper, or as no other."""
-    plain = re.sub(r"\d+$", "", slug)
+    plain = _plain(slug)
     in_slug = [arm for arm in arms if arm in plain or plain in arm]
     own = [arm for arm in arms if _OWN & set(arm.split("_"))]
     no_other = [arm for arm in arms if not _OTHERS.search(arm)]

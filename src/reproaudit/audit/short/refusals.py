@@ -58,27 +58,6 @@ HOMES: dict[str, type] = {
 }
 """Where a field belongs that stands elsewhere."""
 
-NOUNS = {
-    **{name: f"an {name.lower()}" for name in ("Arm", "Axis", "Experiment")},
-    **{name: f"a {name.lower()}" for name in ("Bound", "Claim", "Finding", "Grade", "Margin")},
-    **{name: f"a {name.lower()}" for name in ("Measurement", "Passage", "Quantity", "Stage")},
-    "Variable": "a variable",
-    "AlsoStated": "an entry of 'also_stated'",
-    "CouldBe": "an entry of 'could_be'",
-    "Group": "a group of settings",
-    "Misses": "'misses'",
-    "NamedBound": "a bound",
-    "NotAudited": "a claim that is not audited",
-    "Number": "a number with its source",
-    "Paper": "the paper",
-    "Question": "a question of ours",
-    "Read": "what was read",
-    "ShortAudit": "an audit",
-    "Tier": "a tier's block",
-    "TierOfStated": "a tier's block",
-}
-"""What a message calls a model."""
-
 
 def in_short(refusals: Iterable[Violation], document: Document) -> Iterator[Violation]:
     """Yield refusals; an unknown field with what it is called here, or where it belongs."""
@@ -146,18 +125,14 @@ def _is_control(loc: Loc) -> bool:
 
 def _unknown_field(one: Violation) -> Violation:
     """Return an unknown field with what is to be done about it."""
-    model = one.message.rpartition(" ")[2]
-    message = f"{one.message.removesuffix(model)}{NOUNS.get(model, 'a check of this kind')}"
     new = [name for name in NEW_NAMES.get(one.about, ()) if name in one.known]
     if new:
         words = " or ".join(f"'{name}'" for name in new)
-        return one._replace(message=message, remedy=f"It is called {words} here.")
-    if closest(one.about, one.known) is not None:
-        return one._replace(message=message)
+        return one._replace(remedy=f"It is called {words} here.")
     homes = [home for home, form in HOMES.items() if one.about in _fields(form)]
-    if homes:
-        return one._replace(message=message, remedy=f"It is a field of {homes[0]}: move it there.")
-    return one._replace(message=message)
+    if homes and closest(one.about, one.known) is None:
+        return one._replace(remedy=f"It is a field of {homes[0]}: move it there.")
+    return one
 
 
 def _fields(form: Any) -> set[str]:
