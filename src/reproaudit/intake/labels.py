@@ -21,7 +21,7 @@ from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
-from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
+from reproaudit.logs.spread import COUNTED, PLACE, label_of_run, without_places
 
 NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
 _NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")  # what numbers a run, and names no arm
@@ -151,7 +151,7 @@ def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list
 
 def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
     """Return a run with what the mapping reads from its name, and its step."""
-    label = None if asked.names is None else _matched(asked.names, run.name, asked)
+    label = None if asked.names is None else label_of_run(run.name, asked)
     if label is None:
         steps = [*STEP_IN_NAME.finditer(run.name)]
         single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
@@ -178,20 +178,13 @@ def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
 
 def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:
     """Return a sentence if the mapping's `names` match the name of no run."""
-    if asked.names is None or any(_matched(asked.names, run.name, asked) for run in runs):
+    if asked.names is None or any(label_of_run(run.name, asked) for run in runs):
         return []
     parts = asked.names.count("/") + 1
     tail = "/".join(runs[0].name.split("/")[-parts:])
     fault = f"`names: {asked.names}` matches no run: * stops at a slash, so that it is held against"
     which = "the last part of a name" if parts == 1 else f"the last {parts} parts of a name"
     return [f"{fault} {which}, such as '{tail}'."]
-
-
-def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
-    """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
-    depth = pattern.count("/") + 1
-    tail = "/".join(name.split("/")[-depth:])
-    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
 
 
 def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Iterator[LoggedRun]:

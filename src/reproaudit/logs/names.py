@@ -13,6 +13,10 @@ STEP_NAMES = (
     "iter", "train_step", "total_timesteps", "time/total_timesteps", "timesteps", "epoch",
 )  # fmt: skip
 """Columns that count steps, the likelier first; capital letters make no difference."""
+_COUNTERS = {
+    *(name.strip("_").removesuffix("s") for name in STEP_NAMES),
+    *("x", "t", "timestep", "env_step", "update", "round", "episode", "frame"),
+}
 TAG_NAMES = (
     "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
     "quantity",
@@ -149,6 +153,11 @@ def says_ended(status: str, others: Collection[str]) -> bool:
 def counts_items(column: str | None) -> bool:
     """Return True if a column of steps counts tasks or questions, not a training."""
     return _COUNTED_ITEMS.fullmatch(last_part(column or "")) is not None
+
+
+def counts_steps(name: str) -> bool:
+    """Return True if numbers are called as the steps of those beside them: ``epochs``, ``xs``."""
+    return last_part(name).removesuffix("s") in _COUNTERS
 
 
 def says_failure(name: str) -> bool:

@@ -8,14 +8,21 @@ without.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of, some
-from reproaudit.logs.names import LISTED, SEED_COUNTS, is_seed_name, is_status_name, normal
+from reproaudit.logs.names import (
+    LISTED,
+    SEED_COUNTS,
+    is_seed_name,
+    is_status_name,
+    names_seed,
+    normal,
+)
 from reproaudit.logs.rows import WITH_DEVIATION, Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -58,6 +65,19 @@ def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
             settings |= values
     quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
     return RunLabel(quantity, counts, settings)
+
+
+def label_of_run(name: str, asked: Asked) -> RunLabel | None:
+    """Return what the mapping reads from a run's name: its last parts, as many as `names` has."""
+    pattern = asked.names or ""
+    tail = "/".join(name.split("/")[-pattern.count("/") - 1 :])
+    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
+
+
+def is_seeded(name: str, parts: Iterable[str], asked: Asked) -> bool:
+    """Return True if a run's name has its seed, by the mapping or by the words in it."""
+    label = label_of_run(name, asked) if asked.names else None
+    return (label is not None and "seed" in label.counts) or names_seed(asked.without_arms(parts))
 
 
 def _written(asked: Asked, name: str) -> str:
