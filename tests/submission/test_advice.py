@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from test_further_producers import offered, text
-from test_producers import ARMS, SCALAR, counts, judged, refusal
+from test_producers import ARMS, AUDIT, SCALAR, SERIES, counts, judged, notes, refusal
 
-from reproaudit.service.judge import Judged
+from reproaudit.audit.loading import load_audit
+from reproaudit.errors import AuditError
+from reproaudit.service.judge import Judged, judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
 
@@ -74,3 +76,87 @@ def test_rows_beside_a_column_that_is_called_as_steps_are_counted_by_it(tmp_path
     rows += [f"{arm},{n},{k},{v * (k + 1) / 4}" for arm, n, v in RUNS for k in range(4)]
     made = led(tmp_path, [text(tmp_path / "runs.csv", "\n".join(rows))])
     assert counts(made) == (4, 5)
+
+
+# --- lines that are there, and offered again ------------------------------------------------------
+
+
+ROUNDS = """\
+settings:
+  - {from: paper, at: Table 1, values: {rounds: 100}, also_stated: [
+      {from: code, at: line 3, values: {rounds: 150}}]}
+"""
+
+
+def half_settings(folder: Path) -> Path:
+    """Write a table whose runs differ in a number, too, which is none of a row's settings."""
+    rows = ["seed,arm,n_rounds,score"]
+    for rounds, less in ((100, 0.0), (150, 0.3)):
+        rows += [f"{n},{arm},{rounds},{value - less}" for arm, n, value in RUNS]
+    return text(folder / "runs.csv", "\n".join(rows))
+
+
+@pytest.mark.parametrize("given", ["number: [seeds]", "columns: {settings: []}\nnumber: [seeds]"])
+def test_no_line_is_offered_that_was_given(tmp_path: Path, given: str) -> None:
+    told = refusal(tmp_path, [half_settings(tmp_path)], given)
+    assert "number: [seeds]" not in told
+    assert "settings: []" not in told
+
+
+def test_lists_in_several_files_of_an_arm_are_numbered(tmp_path: Path) -> None:
+    for arm, own in ARMS.items():
+        for part, numbers in (("part1", own[:3]), ("part2", own[3:])):
+            text(tmp_path / "logs" / arm / f"{part}.json", json.dumps({"score": numbers}))
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert "ignore" not in told
+    assert counts(judged(tmp_path, [tmp_path / "logs"], offered(told))) == (4, 5)
+
+
+def test_a_column_with_values_of_a_setting_is_offered_as_it(tmp_path: Path) -> None:
+    file = half_settings(tmp_path)
+    audit = AUDIT.format(form=SCALAR) + ROUNDS
+    stated = text(tmp_path / "producers.yaml", audit)
+    with pytest.raises(AuditError) as error:
+        judge_logs(load_audit(stated), [file])
+    line = 'configuration: {rounds: "n_rounds"}'
+    assert f"`{line}`" in str(error.value)
+    made = judge_logs(load_audit(stated), [file], text(tmp_path / "mapping.yaml", line))
+    assert counts(made) == (4, 5)
+
+
+def test_points_of_one_run_without_a_seed_take_the_rule_that_is_offered(tmp_path: Path) -> None:
+    for step, value in enumerate((0.1, 0.5, 0.7)):
+        for arm in ARMS:
+            text(tmp_path / "logs" / f"{arm}_step{step}.json", json.dumps({"score": value}))
+    told = refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
+    for line in ('runs: [{match: "*_step[*].json", seed: 0}]', "number: [seeds]"):
+        assert counts(judged(tmp_path, [tmp_path / "logs"], line, SERIES))[1] == 1
+    both = 'runs: [{match: "*_step[*].json", seed: 0}]\nnumber: [seeds]'
+    assert counts(judged(tmp_path, [tmp_path / "logs"], both, SERIES))[1] == 1
+    assert "seed: 0" in told
+
+
+# --- columns that are seeds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run {}", "run_{}", "Trial {}", "Seed {}", "seed{}", "fold {}"])
+@pytest.mark.parametrize("summed", [True, False])
+def test_a_column_for_each_run_is_no_table_of_means(
+    tmp_path: Path, name: str, summed: bool
+) -> None:
+    header = ["method", *(name.format(n) for n in range(1, 6)), *["mean", "std"] * summed]
+    rows = [[arm, *own, *[0.5, 0.1] * summed] for arm, own in ARMS.items()]
+    written = "\n".join(",".join(map(str, row)) for row in [header, *rows])
+    file = text(tmp_path / "runs.csv", written)
+    is_asked = name.startswith(("run", "Trial"))
+    made = led(tmp_path, [file]) if is_asked else judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "seeds 1, 2, 3, 4, 5" in notes(made)
+
+
+def test_a_latex_table_with_a_column_for_each_seed(tmp_path: Path) -> None:
+    head = " & ".join(["Method", *(f"Seed {n}" for n in range(5))])
+    rows = [" & ".join([arm, *map(str, own)]) for arm, own in ARMS.items()]
+    lines = ["\\begin{tabular}{lccccc}", *(f"{row} \\\\" for row in [head, *rows])]
+    file = text(tmp_path / "t.tex", "\n".join([*lines, "\\end{tabular}"]))
+    assert counts(judged(tmp_path, [file])) == (4, 5)

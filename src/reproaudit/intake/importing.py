@@ -126,34 +126,51 @@ def import_logs(
         def again(answered: MappingFile) -> ImportedLogs:
             return _imported(audit, logs, answered, stated, claims)
 
-        lines = [str(refusal), *_answers(refusal.offers, mapping, again)]
+        lines = [str(refusal), *_answers(refusal, mapping, again)]
         raise SpecError("\n".join(lines)) from None
 
 
 def _answers(
-    offers: Sequence[str], mapping: MappingFile, again: Callable[[MappingFile], ImportedLogs]
+    refusal: LogError | LogsError,
+    mapping: MappingFile,
+    again: Callable[[MappingFile], ImportedLogs],
 ) -> Iterator[str]:
-    """Yield what is asked once the lines that are offered are there, and all of them in a block."""
+    """Yield what is asked once the lines that are offered are there, and all of them in a block.
+
+    A line that is offered again when it is there answers nothing, and is not in the block.
+    """
     known = mapping
-    answered = mapping.with_lines(offers)
-    told: list[str] = []
-    while answered != known:
-        known = answered
+    is_block = len(refusal.offers) > 1
+    said = str(refusal).splitlines()
+    refused = set[str]()
+    while (answered := known.with_lines(offers := _left(refusal, refused))) != known:
         try:
-            made = again(known)
-            told += [f"Then: {line}" for line in made.left_out if made.offers]
-            known = known.with_lines(made.offers)
-            break
-        except (LogError, LogsError) as refusal:
-            told.append(f"Then: {refusal}")
-            answered = known.with_lines(refusal.offers)
+            made = again(answered)
+        except (LogError, LogsError) as error:
+            if repeated := {*offers} & {*error.offers}:
+                refused |= repeated
+                continue
+            refusal = error
+            known = answered
+            lines = [line for line in str(error).splitlines() if line not in said]
+            said += lines
+            yield from (["Then: " + "\n".join(lines)] if lines else [])
+            is_block |= bool(lines)
         except AuditError:
             return
-    lines = known.lines(mapping)
-    if told or len(offers) > 1:
-        yield from told
+        else:
+            left_out = made.left_out if made.offers else ()
+            yield from (f"Then: {line}" for line in left_out)
+            is_block |= bool(left_out)
+            known = answered.with_lines(made.offers)
+            break
+    if is_block and known != mapping:
         yield "In a mapping these lines together, in place of others of their names, say so:"
-        yield from lines
+        yield from known.lines(mapping)
+
+
+def _left(refusal: LogError | LogsError, refused: Collection[str]) -> list[str]:
+    return [offer for offer in refusal.offers if offer not in refused]
 
 
 def _imported(
@@ -651,10 +668,13 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {as_template(tag, asked.arms) for tag in steps}
+    seeded = [tag for tag in tags if "{seed}" in tag]  # beside which others sum up
+    likely = seeded or tags
     fitting = {
         name: [tag for tag in tags if is_called(name, tag)]
-        or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
-        or [tag for tag in tags if abbreviates(name, tag)]
+        or [tag for tag in likely if words_of_name(name) <= words_of_name(tag)]
+        or [tag for tag in likely if abbreviates(name, tag)]
+        or [tag for tag in seeded if len(wanted) == 1]
         or [tag for tag in tags if (of_arms or len(wanted) == 1) and may_be(name, tag)]
         for name in sorted(wanted)
     }

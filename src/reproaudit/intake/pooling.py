@@ -295,6 +295,7 @@ def _differing(
     told = [each.run.config.get(ARM_NAME) for each in (run, other)]
     columns = run.run.columns.items()
     arm_in_column = any(role == "setting" and c not in run.run.config for c, role in columns)
+    is_one = is_one and "seed" not in run.run.columns.values()
     is_one = is_one and not (arm_in_column and None not in told)
     whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
     line = f"vary: [{', '.join(differing)}]"

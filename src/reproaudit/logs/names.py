@@ -254,7 +254,7 @@ def as_template(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold|run|trial|s)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial|s)[_= -]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 

@@ -28,7 +28,9 @@ from reproaudit.logs.rows import WITH_DEVIATION, Table
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
 _JOINTS = r"[./_ :|-]"
-_SEED = re.compile(rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_=-]?(\d{{1,10}})(?=$|{_JOINTS})")
+_SEED = re.compile(
+    rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_= -]?(\d{{1,10}})(?=$|{_JOINTS})"
+)
 
 
 class RunLabel(NamedTuple):

@@ -186,12 +186,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     table = form_of(source, table)
     apart = table.column("seed") or table.column("run") or table.column("step")
     whole = any(map(source.asked.wants, table.columns))
-    if not source.asked.plain and (why := aggregated(table, apart, whole)):
-        name = source.asked.only or "NAME"
-        placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
-        lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
-        way = "".join(f" If each column is a run: `{line}`." for line in lines)
-        raise LogError(source.name, f"{why}{way}{of_columns(table.words)}", *lines)
+    of_runs = source.asked.plain or any("{seed}" in as_template(c, ()) for c in table.columns)
+    if not of_runs and (why := aggregated(table, apart, whole)):
+        raise LogError(source.name, f"{why}{of_columns(table.words)}")
     table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
@@ -202,7 +199,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     for key, builder in builders.items():
         named = source
         details = [key.run] if key.run else []
-        number = [] if key.number is None else [f"number {key.number}"]
+        number = [] if key.number is None or len(builders) == 1 else [f"number {key.number}"]
         parts = (*source.parts, *details, *(each for each in number if " of " not in each))
         details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
