@@ -160,3 +160,92 @@ def test_a_latex_table_with_a_column_for_each_seed(tmp_path: Path) -> None:
     lines = ["\\begin{tabular}{lccccc}", *(f"{row} \\\\" for row in [head, *rows])]
     file = text(tmp_path / "t.tex", "\n".join([*lines, "\\end{tabular}"]))
     assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+# --- steps and tags in the names of files ---------------------------------------------------------
+
+
+def tagged(folder: Path, name: str, written: str) -> Path:
+    """Write a file for each number of each run; the loss goes against the score."""
+    for arm, seed, value in RUNS:
+        for tag, number in (("score", value), ("loss", 1 - value)):
+            file = folder / "logs" / name.format(arm=arm, seed=seed, tag=tag)
+            text(file, written.format(value=number, half=number / 2))
+    return folder / "logs"
+
+
+NUMBER = "value\n{value}\n"
+COURSE = "step,value\n0,0.1\n10,{half}\n20,{value}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("{arm}_seed{seed}_{tag}.csv", ""),
+        ("{tag}-{arm}-{seed}.csv", ""),
+        ("{arm}/s{seed}.{tag}.csv", "s{seed}.{tag}.csv"),
+    ],
+)
+@pytest.mark.parametrize("written", [NUMBER, COURSE])
+def test_a_tag_in_a_name_is_offered_and_read(
+    tmp_path: Path, name: str, pattern: str, written: str
+) -> None:
+    logs = tagged(tmp_path, name, written)
+    lines = offered(refusal(tmp_path, [logs]))
+    assert f'names: "{pattern or name}"' in lines
+    made = judged(tmp_path, [logs], lines)
+    assert counts(made) == (4, 5)
+    assert "ignored tags: loss" in notes(made)
+    assert "2 files are parts of it, by the tags in their names" in notes(made)
+
+
+def test_a_series_whose_tag_stands_in_a_name(tmp_path: Path) -> None:
+    logs = tagged(tmp_path, "{arm}_seed{seed}_{tag}.csv", COURSE)
+    lines = offered(refusal(tmp_path, [logs], form=SERIES))
+    assert counts(judged(tmp_path, [logs], lines, SERIES)) == (4, 5)
+
+
+def test_files_with_several_columns_have_the_tag_of_their_names_before_them(
+    tmp_path: Path,
+) -> None:
+    logs = tagged(tmp_path, "{arm}_seed{seed}_{tag}.csv", "train,test\n0,{value}\n")
+    names = 'names: "{arm}_seed{seed}_{tag}.csv"\n'
+    made = judged(tmp_path, [logs], names + "mapping: {score: score.test}")
+    assert counts(made) == (4, 5)
+    assert "loss.test" in notes(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("{arm}-s{seed}-ckpt{step}.json", ""),
+        ("{arm}/seed{seed}/eval_iter_{step:07}.json", "eval_iter_{step}.json"),
+        ("{arm}/{seed}/checkpoint-{step}.json", "{seed}/checkpoint-{step}.json"),
+    ],
+)
+@pytest.mark.parametrize("form", [SCALAR, SERIES])
+def test_a_step_in_a_name_is_offered_and_read(
+    tmp_path: Path, name: str, pattern: str, form: str
+) -> None:
+    for arm, seed, value in RUNS:
+        for step in (1, 2, 3):
+            file = tmp_path / "logs" / name.format(arm=arm, seed=seed, step=1000 * step)
+            text(file, json.dumps({"score": value * step / 3, "loss": 0.1}))
+    logs = tmp_path / "logs"
+    if form == SERIES and "iter" in name:
+        assert counts(judged(tmp_path, [logs], form=form)) == (4, 5)
+        return
+    lines = offered(refusal(tmp_path, [logs], form=form))
+    assert f'names: "{pattern or name}"' in lines
+    assert "ignore" not in lines
+    assert counts(judged(tmp_path, [logs], lines, form)) == (4, 5)
+
+
+def test_a_step_and_a_tag_in_a_name_are_read_together(tmp_path: Path) -> None:
+    for step in (10, 20):
+        tagged(tmp_path, f"{{arm}}_seed{{seed}}_step{step}_{{tag}}.csv", NUMBER)
+    names = 'names: "{arm}_seed{seed}_step{step}_{tag}.csv"'
+    made = judged(tmp_path, [tmp_path / "logs"], names, SERIES)
+    assert counts(made) == (4, 5)
+    assert "score: 2 points in each run" in notes(made)
+    assert "4 files are points of it, at the steps in their names: 10, 20" in notes(made)

@@ -31,7 +31,7 @@ from reproaudit.intake.labels import (
 )
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
-from reproaudit.intake.pooling import PlacedRun, Request, absence, role_words
+from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
@@ -657,6 +657,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
+    line = names_line(request, "tag") if asked.names is None else None
+    if line is not None:
+        fault = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
+        way = f"If the files' names say which is which, write in a mapping `{line}`."
+        return [LogError(runs[0].name, f"{fault}. {way}", line)]
     numeric = {
         tag
         for run in runs

@@ -27,6 +27,7 @@ from reproaudit.logs.rows import WITH_DEVIATION, Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
+TAG = "tag"  # the place of a tag in a file's name, unless a setting is called so
 _JOINTS = r"[./_ :|-]"
 _SEED = re.compile(
     rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_= -]?(\d{{1,10}})(?=$|{_JOINTS})"
@@ -39,6 +40,7 @@ class RunLabel(NamedTuple):
     name: str  # the quantity, without what tells runs apart
     counts: Mapping[str, int]  # the seed and the step, where they are told
     settings: Mapping[str, SettingValue]  # the settings that are told, those of an arm among them
+    tag: str | None = None  # the tag, where a file's name tells it
 
 
 def without_places(tag: str, places: Collection[str]) -> str:
@@ -60,13 +62,13 @@ def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
     for name, written in at.items():
         if name in COUNTED:
             counts[name] = int(written)
-        elif name not in asked.axes:
+        elif name not in asked.axes and (name != TAG or TAG in asked.values):
             values = _known(asked, name, written)
             if values is None:
                 return None
             settings |= values
     quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
-    return RunLabel(quantity, counts, settings)
+    return RunLabel(quantity, counts, settings, None if TAG in asked.values else at.get(TAG))
 
 
 def label_of_run(name: str, asked: Asked) -> RunLabel | None:
