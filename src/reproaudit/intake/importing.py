@@ -659,9 +659,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         return []
     line = names_line(request, "tag") if asked.names is None else None
     if line is not None:
-        fault = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
+        text = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
         way = f"If the files' names say which is which, write in a mapping `{line}`."
-        return [LogError(runs[0].name, f"{fault}. {way}", line)]
+        return [LogError(runs[0].name, f"{text}. {way}", line)]
     numeric = {
         tag
         for run in runs
