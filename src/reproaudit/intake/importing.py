@@ -676,11 +676,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     seeded = [tag for tag in tags if "{seed}" in tag]  # beside which others sum up
     likely = seeded or tags
     fitting = {
-        name: [tag for tag in tags if is_called(name, tag)]
+        name: [tag for tag in likely if is_called(name, tag)]
         or [tag for tag in likely if words_of_name(name) <= words_of_name(tag)]
         or [tag for tag in likely if abbreviates(name, tag)]
         or [tag for tag in seeded if len(wanted) == 1]
-        or [tag for tag in tags if (of_arms or len(wanted) == 1) and may_be(name, tag)]
+        or [tag for tag in likely if (of_arms or len(wanted) == 1) and may_be(name, tag)]
         for name in sorted(wanted)
     }
     sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}

@@ -60,9 +60,11 @@ def names_line(request: Request, *places: str) -> str | None:
     experiments = {batch.experiment for batch in request.scope.batches}
     arms = [arm for experiment in experiments for arm in request.arm_names(experiment)]
     called = [request.mapping.arms.get(arm, arm) for arm in arms]
-    titles = [re.sub(r".*\((.*)\)$", r"\1", name).split("/") for name in request.names]
-    tags = {name for each in request.scope.measurements.values() for name in each}
-    for depth in range(1, MOST_PARTS + 1):
+    names = request.names if "seed" in places else [n for n in request.names if n[-1:] != ")"]
+    titles = [re.sub(r".*\((.*)\)$", r"\1", name).split("/") for name in names]
+    measured = {name for each in request.scope.measurements.values() for name in each}
+    tags = measured if "tag" in places else set[str]()
+    for depth in range(1, MOST_PARTS + 1) if titles else ():
         pattern = name_pattern(["/".join(title[-depth:]) for title in titles], called, tags)
         if pattern is not None and any(f"{{{place}}}" in pattern for place in places):
             return f'names: "{pattern}"'
@@ -314,9 +316,10 @@ def _differing(
     told = [each.run.config.get(ARM_NAME) for each in (run, other)]
     columns = run.run.columns.items()
     arm_in_column = any(role == "setting" and c not in run.run.config for c, role in columns)
-    is_one = is_one and "seed" not in run.run.columns.values()
     is_one = is_one and not (arm_in_column and None not in told)
-    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
+    may_be_one = is_one and "seed" not in run.run.columns.values()
+    line = f"columns: {{{stated_step}settings: []}}"
+    whole = f"If a table is one run: `{line}`. " if may_be_one else ""
     line = f"vary: [{', '.join(differing)}]"
     may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
     may_vary &= not (is_choice and rule)

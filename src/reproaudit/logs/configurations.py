@@ -219,6 +219,11 @@ def seed_ways(column: str | None) -> list[str]:
     return [*([f"columns: {{seed: {column}}}"] if column else []), "number: [seeds]"]
 
 
+def step_ways(column: str | None) -> list[str]:
+    """Return the line that names the column of steps, if there is one."""
+    return [f"columns: {{step: {json.dumps(column)}}}"] if column else []
+
+
 def stated_settings(
     audit: Audit, experiment: str, run: LoggedRun, mapping: MappingFile
 ) -> tuple[dict[str, SettingValue], frozenset[str]]:

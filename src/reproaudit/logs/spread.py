@@ -88,6 +88,8 @@ def _written(asked: Asked, name: str) -> str:
     """Return a pattern for what may stand in a place: digits, a known name or value, or any."""
     if name in COUNTED:
         return r"\d{1,15}"
+    if name == TAG and TAG not in asked.values:
+        return r"[\w-]+"
     known = [*asked.arms] if name == "arm" else [str(value) for value in asked.values.get(name, ())]
     numbers = [r"[\d.]+(?:[eE][-+]?\d+)?"] * any(number_of(value) is not None for value in known)
     longest_first = sorted(map(re.escape, known), key=len, reverse=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import PAGE_FILE, chart_parts, form_of, stem_of
-from reproaudit.logs.configurations import plain_value, seed_ways
+from reproaudit.logs.configurations import plain_value, seed_ways, step_ways
 from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled, with_objects
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
@@ -246,6 +246,8 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
     ways = _ways(source, table, may_number and not numbered)
+    counter = tuple(step_ways(table.like_steps))
+    in_time_words = f"{_IN_TIME}, `{', '.join(counter) or 'columns: {step: …}'}`"
     apart = "expected one" if source.asked.plain else _apart(table, ways)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
@@ -262,11 +264,9 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
             builders[key].offers = tuple(ways[:1])
-            builders[key].in_time = f"no step{of_seed}, {_in_time(table)}"
-            builders[key].counter = _step_ways(table)
-            builders[key].of_points = table.of_points
-            builders[key].is_seeded = key.seed is not None
-            builders[key].in_course = in_time and lacks
+            builders[key].in_time = f"no step{of_seed}, {in_time_words}"
+            builders[key].counter = counter
+            builders[key].in_course = table.of_points or (in_time and lacks)
             builders[key].is_named = named
         for column in statuses:
             state = _state(row, column)
@@ -451,24 +451,12 @@ def _key(place: str, row: TableRow, table: Table) -> _Key:
     )
 
 
-def _step_ways(table: Table) -> tuple[str, ...]:
-    """Return the line that names the column of steps, if a column seems to be it."""
-    return (f"columns: {{step: {json.dumps(table.like_steps)}}}",) if table.like_steps else ()
-
-
-def _in_time(table: Table) -> str:
-    """Return what is said of numbers without steps that follow each other in time."""
-    (way,) = _step_ways(table) or ("columns: {step: …}",)
-    fault = "as a training logs them; expected the column of steps. Name it in the mapping"
-    return f"{fault}, `{way}`"
-
-
 def _ways(source: LogSource, table: Table, may_number: bool) -> list[str]:
     """Return the lines that tell rows apart, the likelier first; `may_number` if seeds may be."""
     is_told = table.column("seed") or table.column("run")
     ways = seed_ways(None if is_told else table.like_seeds)
     counted = ways if may_number else ways[:-1]
-    return [*_setting_ways(source, table), *_step_ways(table), *counted]
+    return [*_setting_ways(source, table), *step_ways(table.like_steps), *counted]
 
 
 def _setting_ways(source: LogSource, table: Table) -> list[str]:
@@ -489,16 +477,20 @@ def _setting_ways(source: LogSource, table: Table) -> list[str]:
     return ways
 
 
+_IN_TIME = "as a training logs them; expected the column of steps. Name it in the mapping"
+
+
 def _apart(table: Table, ways: Sequence[str]) -> str:
-    others = ["`columns: {step: …}` or `columns: {settings: […]}`"]
-    if table.like_steps:
-        others = ["`columns: {settings: […]}`"]
-    if (table.column("seed") or table.column("run")) and ways[-1:] == seed_ways(None):
-        others.append(f"or, where each row is a run, `{ways[-1]}`")
-        ways = ways[:-1]
+    others = "`columns: {settings: […]}`"
+    if table.like_steps is None:
+        others = f"`columns: {{step: …}}` or {others}"
+    *first, last = ways or [""]
+    if last == seed_ways(None)[0] and (table.column("seed") or table.column("run")):
+        ways = first
+        others += f", or, where each row is a run, `{last}`"
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join([*(f'`{way}`' for way in ways), *others])}."
+        f"{''.join(f'`{way}`, ' for way in ways)}{others}."
         f"{of_columns(table.words).removesuffix('.')}"
     )
 
