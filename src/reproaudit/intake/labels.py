@@ -162,25 +162,24 @@ def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list
 def _labelled_by_name(run: LoggedRun, asked: Asked) -> _Part:
     """Return a run with what the mapping reads from its name, and what it is a part of."""
     label = None if asked.names is None else label_of_run(run.name, asked)
-    if label is None:
-        steps = [*STEP_IN_NAME.finditer(run.name)]
-        single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
-        guessed = len(steps) == 1 and single and asked.series and asked.names is None
-        step = int(steps[0].group(1)) if guessed else None
-        return _Part(run, None if step is None else _without_number(run.name, step), step)
-    config = {**run.config, **label.settings}
-    if "seed" in label.counts:
-        run = replace(run, seed=label.counts["seed"], seed_of="its name")
+    steps = [*STEP_IN_NAME.finditer(run.name)]
+    single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
+    is_said = "{step}" in (asked.names or "")
+    step = int(steps[0][1]) if len(steps) == 1 and single and asked.series and not is_said else None
     whole = run.name
-    if label.tag is not None:
-        is_lone = len(run.tags) == 1
-        curves = {label.tag if is_lone else f"{label.tag}.{t}": at for t, at in run.curves.items()}
-        run = replace(run, curves=curves)
-        whole = "*".join(whole.rsplit(label.tag, 1))
-    step = label.counts.get("step")
+    if label is not None:
+        step = label.counts.get("step", step)
+        run = replace(run, config={**run.config, **label.settings})
+        if "seed" in label.counts:
+            run = replace(run, seed=label.counts["seed"], seed_of="its name")
+        if label.tag is not None:
+            one = len(run.tags) == 1
+            curves = {label.tag if one else f"{label.tag}.{t}": at for t, at in run.curves.items()}
+            run = replace(run, curves=curves)
+            whole = "*".join(whole.rsplit(label.tag, 1))
     if step is not None:
         whole = _without_number(whole, step)
-    return _Part(replace(run, config=config), whole if whole != run.name else None, step)
+    return _Part(run, None if whole == run.name else whole, step)
 
 
 def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:

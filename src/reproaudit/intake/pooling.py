@@ -23,7 +23,7 @@ from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
-    STEP_BEFORE,
+    STEP_IN_NAME,
     is_label,
     is_own,
     name_pattern,
@@ -166,7 +166,7 @@ def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
     names = [placed.run.name for placed in runs]
     of_arm = all(ARM_NAME in placed.run.config for placed in runs)
     is_apart = len({placed.run.folder for placed in runs}) == len(runs) > 2
-    of_steps = any(re.search(rf"{STEP_BEFORE}\d", name) for name in names)
+    of_steps = any(STEP_IN_NAME.search(name) for name in names)
     is_one = len({placed.seed for placed in runs}) == 1
     alike = of_arm or len({re.sub(r"\d+", "#", name) for name in names}) == 1
     return is_one and is_apart and alike and not of_steps

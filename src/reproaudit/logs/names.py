@@ -77,11 +77,8 @@ SUMMARIES = frozenset((*_SUMS, *_SPREADS))
 """Words in the place of a seed in a row that sums others up."""
 SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
-STEP_IN_NAME = re.compile(
-    r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?)[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE
-)
-STEP_BEFORE = r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?"
-"""What stands before the number of a step in a name."""
+_STEP_BEFORE = r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?|checkpoint|ckpt)[=_\-]?"
+STEP_IN_NAME = re.compile(rf"{_STEP_BEFORE}(\d{{1,15}})(?![0-9])", re.IGNORECASE)
 _GENERIC = {"value", "values", "score", "scores", "result", "results", "metric"}
 """Words for whatever number."""
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
@@ -284,7 +281,7 @@ def name_pattern(
             called = "{tag}"
             piece = _with_tag_place(cells, tags)
         else:
-            called = "{step}" if re.search(f"{STEP_BEFORE}$", pieces[place - 1]) else "{seed}"
+            called = "{step}" if re.search(f"(?i){_STEP_BEFORE}$", pieces[place - 1]) else "{seed}"
             piece = called
         if piece is None or called in placed:
             return None
