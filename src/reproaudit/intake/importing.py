@@ -38,7 +38,7 @@ from reproaudit.intake.labels import (
 )
 from reproaudit.intake.measuring import Measured, measure
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
-from reproaudit.intake.pooling import PlacedRun, Request, absence, role_words
+from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
@@ -131,36 +131,52 @@ def import_logs(
         def again(answered: MappingFile) -> ImportedLogs:
             return _imported(audit, logs, answered, stated, claims)
 
-        lines = [str(refusal), *_answers(refusal.offers, mapping, again)]
+        lines = [str(refusal), *_answers(refusal, mapping, again)]
         raise SpecError("\n".join(lines)) from None
 
 
 def _answers(
-    offers: Sequence[str], mapping: MappingFile, again: Callable[[MappingFile], ImportedLogs]
+    refusal: LogError | LogsError,
+    mapping: MappingFile,
+    again: Callable[[MappingFile], ImportedLogs],
 ) -> Iterator[str]:
     """Yield what is asked once the lines that are offered are there, and all of them in a block.
 
-    What became of a run is nobody's to say but the user's: below the block stands what is left out
-    with it, and the ways on.
+    A line that is offered again when it is there answers nothing, and is not in the block. What
+    became of a run is nobody's to say but the user's: below the block stands what is left out with
+    it, and the ways on.
     """
     known = mapping
-    answered = mapping.with_lines(offers)
-    told: list[str] = []
+    is_block = len(refusal.offers) > 1
+    said = str(refusal).splitlines()
+    refused = set[str]()
     left_out: Sequence[str] = ()
-    while answered != known:
-        known = answered
+    while (answered := known.with_lines(offers := _left(refusal, refused))) != known:
         try:
-            left_out = again(known).left_out
-        except (LogError, LogsError) as refusal:
-            told.append(f"Then: {refusal}")
-            answered = known.with_lines(refusal.offers)
+            left_out = again(answered).left_out
+        except (LogError, LogsError) as error:
+            if repeated := {*offers} & {*error.offers}:
+                refused |= repeated
+                continue
+            refusal = error
+            known = answered
+            lines = [line for line in str(error).splitlines() if line not in said]
+            said += lines
+            yield from (["Then: " + "\n".join(lines)] if lines else [])
+            is_block |= bool(lines)
         except AuditError:
             return
-    if told or left_out or len(offers) > 1:
-        yield from told
+        else:
+            known = answered
+            break
+    if (is_block or left_out) and known != mapping:
         yield "In a mapping these lines together, in place of others of their names, say so:"
         yield from known.lines(mapping)
         yield from (f"Then: {line}" for line in left_out)
+
+
+def _left(refusal: LogError | LogsError, refused: Collection[str]) -> list[str]:
+    return [offer for offer in refusal.offers if offer not in refused]
 
 
 def _imported(
@@ -725,6 +741,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     there = {tag for run in runs for tag in run.curves}
     if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
+    line = names_line(request, "tag") if asked.names is None else None
+    if line is not None:
+        text = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
+        way = f"If the files' names say which is which, write in a mapping `{line}`."
+        return [LogError(runs[0].name, f"{text}. {way}", line)]
     numeric = {
         tag
         for run in runs
@@ -736,11 +757,14 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {as_template(tag, asked.arms) for tag in steps}
+    seeded = [tag for tag in tags if "{seed}" in tag]  # beside which others sum up
+    likely = seeded or tags
     fitting = {
-        name: [tag for tag in tags if is_called(name, tag)]
-        or [tag for tag in tags if words_of_name(name) <= words_of_name(tag)]
-        or [tag for tag in tags if abbreviates(name, tag)]
-        or [tag for tag in tags if (of_arms or len(wanted) == 1) and may_be(name, tag)]
+        name: [tag for tag in likely if is_called(name, tag)]
+        or [tag for tag in likely if words_of_name(name) <= words_of_name(tag)]
+        or [tag for tag in likely if abbreviates(name, tag)]
+        or [tag for tag in seeded if len(wanted) == 1]
+        or [tag for tag in likely if (of_arms or len(wanted) == 1) and may_be(name, tag)]
         for name in sorted(wanted)
     }
     sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from reproaudit.logs.configurations import alike, as_setting, seeds_in
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
-from reproaudit.logs.spread import COUNTED, PLACE, RunLabel, label_by_pattern, without_places
+from reproaudit.logs.spread import COUNTED, PLACE, label_of_run, without_places
 
 NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
 _NUMBERED = re.compile(r"(?i)seed|run|trial|fold|[\W\d_]+")  # what numbers a run, and names no arm
@@ -134,33 +134,52 @@ def _values(request: Request) -> Mapping[str, tuple[SettingValue, ...]]:
 # --- the names of runs ----------------------------------------------------------------------------
 
 
+class _Part(NamedTuple):
+    """A run, or a file of one: `whole` is the name of the whole run, if it is a part of one."""
+
+    run: LoggedRun
+    whole: str | None = None
+    step: int | None = None  # the step in its name
+
+
 def labelled_runs(runs: Sequence[LoggedRun], asked: Asked, audit: Audit) -> list[LoggedRun]:
-    """Return the runs with what their names tell; those that are points of one run are joined."""
+    """Return the runs with what their names tell; those that are parts of one run are joined."""
     labelled = [_labelled_by_name(run, asked) for run in runs]
-    likely = [_with_likely_seed(run, asked) for run, _ in labelled]
+    likely = [part._replace(run=_with_likely_seed(part.run, asked)) for part in labelled]
     seeds = [
-        run.seed for run, (before, _) in zip(likely, labelled, strict=True) if run is not before
+        part.run.seed
+        for part, before in zip(likely, labelled, strict=True)
+        if part.run is not before.run
     ]
     if is_named(audit) and len(seeds) > 1 and len({*seeds}) == len(seeds):
-        likely = [run for run, _ in labelled]  # numbers that no two arms share count all runs
-    named = [(run, step) for run, (_, step) in zip(likely, labelled, strict=True)]
+        likely = labelled  # numbers that no two arms share count all runs
     if is_named(audit):
-        named = [(run, step) for run, (_, step) in zip(_in_arms(named, asked), named, strict=True)]
-    return _joined_by_step(named, asked)
+        in_arms = _in_arms([part.run for part in likely], asked)
+        likely = [part._replace(run=run) for part, run in zip(likely, in_arms, strict=True)]
+    return _joined(likely, asked)
 
 
-def _labelled_by_name(run: LoggedRun, asked: Asked) -> tuple[LoggedRun, int | None]:
-    """Return a run with what the mapping reads from its name, and its step."""
-    label = None if asked.names is None else _matched(asked.names, run.name, asked)
-    if label is None:
-        steps = [*STEP_IN_NAME.finditer(run.name)]
-        single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
-        guessed = len(steps) == 1 and single and asked.series and asked.names is None
-        return run, int(steps[0].group(1)) if guessed else None
-    config = {**run.config, **label.settings}
-    if "seed" in label.counts:
-        run = replace(run, seed=label.counts["seed"], seed_of="its name")
-    return replace(run, config=config), label.counts.get("step")
+def _labelled_by_name(run: LoggedRun, asked: Asked) -> _Part:
+    """Return a run with what the mapping reads from its name, and what it is a part of."""
+    label = None if asked.names is None else label_of_run(run.name, asked)
+    steps = [*STEP_IN_NAME.finditer(run.name)]
+    single = all(curve.steps is None and len(curve.values) <= 1 for curve in run.all_curves)
+    is_said = "{step}" in (asked.names or "")
+    step = int(steps[0][1]) if len(steps) == 1 and single and asked.series and not is_said else None
+    whole = run.name
+    if label is not None:
+        step = label.counts.get("step", step)
+        run = replace(run, config={**run.config, **label.settings})
+        if "seed" in label.counts:
+            run = replace(run, seed=label.counts["seed"], seed_of="its name")
+        if label.tag is not None:
+            one = len(run.tags) == 1
+            curves = {label.tag if one else f"{label.tag}.{t}": at for t, at in run.curves.items()}
+            run = replace(run, curves=curves)
+            whole = "*".join(whole.rsplit(label.tag, 1))
+    if step is not None:
+        whole = _without_number(whole, step)
+    return _Part(run, None if whole == run.name else whole, step)
 
 
 def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
@@ -178,7 +197,7 @@ def _with_likely_seed(run: LoggedRun, asked: Asked) -> LoggedRun:
 
 def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:
     """Return a sentence if the mapping's `names` match the name of no run."""
-    if asked.names is None or any(_matched(asked.names, run.name, asked) for run in runs):
+    if asked.names is None or any(label_of_run(run.name, asked) for run in runs):
         return []
     parts = asked.names.count("/") + 1
     tail = "/".join(runs[0].name.split("/")[-parts:])
@@ -187,16 +206,8 @@ def unmatched_names(runs: Sequence[LoggedRun], asked: Asked) -> list[str]:
     return [f"{fault} {which}, such as '{tail}'."]
 
 
-def _matched(pattern: str, name: str, asked: Asked) -> RunLabel | None:
-    """Match a pattern with the last parts of a name, as many as it has, or with a part of them."""
-    depth = pattern.count("/") + 1
-    tail = "/".join(name.split("/")[-depth:])
-    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
-
-
-def _in_arms(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> Iterator[LoggedRun]:
+def _in_arms(runs: Sequence[LoggedRun], asked: Asked) -> Iterator[LoggedRun]:
     """Yield runs with the names of their arms, or with those that stand in the place of these."""
-    runs = [run for run, _ in named]
     names = {arm.lower() for arm in asked.arms}
     telling = {
         key
@@ -276,16 +287,15 @@ def _is_in(arm: str, text: str) -> bool:
     return re.search(rf"(?i)(?<![a-z0-9]){named}(?![a-z])", text) is not None
 
 
-def _joined_by_step(named: Iterable[tuple[LoggedRun, int | None]], asked: Asked) -> list[LoggedRun]:
-    """Return runs of which those are one that differ in the step of their names alone."""
-    groups: dict[object, list[tuple[int, LoggedRun]]] = {}
-    for index, (run, step) in enumerate(named):
-        key: object = index
-        if step is not None:
-            stated = {name: run.config[name] for name in asked.settings & run.config.keys()}
-            key = (_without_number(run.name, step), run.seed, repr(stated))
-        groups.setdefault(key, []).append((step or 0, run))
-    return [_whole_run(sorted(group, key=lambda each: each[0])) for group in groups.values()]
+def _joined(parts: Iterable[_Part], asked: Asked) -> list[LoggedRun]:
+    """Return runs of which those are one that differ in the step or tag of their names alone."""
+    groups: dict[object, list[_Part]] = {}
+    for index, part in enumerate(parts):
+        config = part.run.config
+        stated = repr({name: config[name] for name in asked.settings & config.keys()})
+        key = index if part.whole is None else (part.whole, part.run.seed, stated)
+        groups.setdefault(key, []).append(part)
+    return [_whole_run(sorted(group, key=lambda part: part.step or 0)) for group in groups.values()]
 
 
 def _without_number(name: str, step: int) -> str:
@@ -296,33 +306,46 @@ def _without_number(name: str, step: int) -> str:
     return f"{name[:start]}*{name[end:]}"
 
 
-def _whole_run(parts: Sequence[tuple[int, LoggedRun]]) -> LoggedRun:
-    (step, first), *others = parts
-    if not others:
+def _whole_run(parts: Sequence[_Part]) -> LoggedRun:
+    first = parts[0].run
+    if len(parts) == 1:
         return first
-    curves: dict[str, dict[LoggedCoordinates, Curve]] = {}
-    for tag, at in first.curves.items():
-        for place in at:
-            there = [(n, run) for n, run in parts if place in run.curves.get(tag, {})]
-            own = [(n, run.curves[tag][place]) for n, run in there]
-            steps = np.array([n for n, _ in own], dtype=np.int64)
-            values = np.array([curve.values[-1] for _, curve in own], dtype=np.float64)
-            curves.setdefault(tag, {})[place] = replace(own[0][1], steps=steps, values=values)
+    own: dict[str, dict[LoggedCoordinates, list[tuple[int | None, Curve]]]] = {}
+    for part in parts:
+        for tag, at in part.run.curves.items():
+            for place, curve in at.items():
+                if len(curve.values) or part.step is None:
+                    own.setdefault(tag, {}).setdefault(place, []).append((part.step, curve))
     config = {
         key: value
         for key, value in first.config.items()
-        if all(alike(run.config.get(key), value) for _, run in others)
+        if all(alike(part.run.config.get(key), value) for part in parts)
     }
-    listed = ", ".join(str(n) for n, _ in parts[:3])
-    remark = f"{len(parts)} files are points of it, at the steps in their names: {listed} …"
+    steps = [*dict.fromkeys(str(part.step) for part in parts if part.step is not None)]
+    how = f"points of it, at the steps in their names: {', '.join(steps[:3])} …"
+    if not steps:
+        how = "parts of it, by the tags in their names"
+    remark = f"{len(parts)} files are {how}"
     return replace(
         first,
-        name=_without_number(first.name, step),
-        curves=curves,
+        name=parts[0].whole or first.name,
+        curves={
+            tag: {place: _curve_of(points) for place, points in at.items()}
+            for tag, at in own.items()
+        },
         config=config,
-        files=tuple(file for _, run in parts for file in run.files),
+        files=tuple(file for part in parts for file in part.run.files),
         remarks=(*first.remarks, remark),
     )
+
+
+def _curve_of(points: Sequence[tuple[int | None, Curve]]) -> Curve:
+    """Return the curve of files with a point each, or of the only file if its name has no step."""
+    numbers = [step for step, _ in points if step is not None]
+    if not numbers:
+        return points[0][1]
+    values = np.array([curve.values[-1] for _, curve in points], dtype=np.float64)
+    return replace(points[0][1], steps=np.array(numbers, dtype=np.int64), values=values)
 
 
 # --- readings -------------------------------------------------------------------------------------

@@ -23,13 +23,15 @@ from reproaudit.logs.mapping import MappingFile, pattern_of
 from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
+    STEP_IN_NAME,
     is_label,
     is_own,
+    name_pattern,
     tells_apart,
     without_numbers,
 )
 
-_STEP_LIKE = re.compile(r"(?i)(step|epoch|iter|iteration|checkpoint|ckpt)[=_-]?\d")
+MOST_PARTS = 4  # folders and files of a run's name in which its seed, step or tag is looked for
 MOST_GROUPS = 5  # groups of runs, and arms, that a sentence lists
 
 
@@ -51,6 +53,22 @@ class Request:
         """Return the names of an experiment's arms where nothing but these tells them apart."""
         stated = [batch.settings(self.audit) for batch in self.batches(experiment)]
         return [str(settings[ARM_NAME]) for settings in stated if ARM_NAME in settings]
+
+
+def names_line(request: Request, *places: str) -> str | None:
+    """Return the line of a mapping that reads one of these places from the runs' names, if any."""
+    experiments = {batch.experiment for batch in request.scope.batches}
+    arms = [arm for experiment in experiments for arm in request.arm_names(experiment)]
+    called = [request.mapping.arms.get(arm, arm) for arm in arms]
+    names = request.names if "seed" in places else [n for n in request.names if n[-1:] != ")"]
+    titles = [re.sub(r".*\((.*)\)$", r"\1", name).split("/") for name in names]
+    measured = {name for each in request.scope.measurements.values() for name in each}
+    tags = measured if "tag" in places else set[str]()
+    for depth in range(1, MOST_PARTS + 1) if titles else ():
+        pattern = name_pattern(["/".join(title[-depth:]) for title in titles], called, tags)
+        if pattern is not None and any(f"{{{place}}}" in pattern for place in places):
+            return f'names: "{pattern}"'
+    return None
 
 
 def role_words(audit: Audit, batch: Batch) -> str:
@@ -110,6 +128,9 @@ def pooled(
         files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
         listed = some(["/".join(file.parts[-2:]) for file in files])
         return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
+    line = names_line(request, "step", "tag") if request.mapping.names is None else None
+    if line is not None:
+        return [LogError(run.name, f"{text} If a run has several files, write `{line}`.", line)]
     likely = [
         column
         for column in run.columns
@@ -145,7 +166,7 @@ def _are_repeats(runs: Sequence[PlacedRun]) -> bool:
     names = [placed.run.name for placed in runs]
     of_arm = all(ARM_NAME in placed.run.config for placed in runs)
     is_apart = len({placed.run.folder for placed in runs}) == len(runs) > 2
-    of_steps = any(_STEP_LIKE.search(name) for name in names)
+    of_steps = any(STEP_IN_NAME.search(name) for name in names)
     is_one = len({placed.seed for placed in runs}) == 1
     alike = of_arm or len({re.sub(r"\d+", "#", name) for name in names}) == 1
     return is_one and is_apart and alike and not of_steps
@@ -296,7 +317,9 @@ def _differing(
     columns = run.run.columns.items()
     arm_in_column = any(role == "setting" and c not in run.run.config for c, role in columns)
     is_one = is_one and not (arm_in_column and None not in told)
-    whole = f"If a table is one run: `columns: {{{stated_step}settings: []}}`. " if is_one else ""
+    may_be_one = is_one and "seed" not in run.run.columns.values()
+    line = f"columns: {{{stated_step}settings: []}}"
+    whole = f"If a table is one run: `{line}`. " if may_be_one else ""
     line = f"vary: [{', '.join(differing)}]"
     may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
     may_vary &= not (is_choice and rule)

@@ -7,7 +7,6 @@ mapping's rule says it outright. Nothing is guessed from similar names.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,18 +19,16 @@ from reproaudit.audit.model import Audit, Setting
 from reproaudit.audit.plan import Batch, Scope
 from reproaudit.cell import SettingValue, canonical_settings, same
 from reproaudit.errors import UsageError, did_you_mean
-from reproaudit.intake.pooling import PlacedRun, Request, pooled, resumed, role_words
+from reproaudit.intake.pooling import PlacedRun, Request, names_line, pooled, resumed, role_words
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
-from reproaudit.logs.names import seed_pattern
 
 _IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
 RESUMED = "Joined to the runs that they belong to"
-MOST_PARTS = 4  # folders and files of a run's name in which its seed is looked for
 
 Roles = Mapping[Batch, Mapping[int, PlacedRun]]  # runs by role, the experiments first, then by seed
 
@@ -61,7 +58,7 @@ def place_runs(
     strays: list[StrayError] = []
     roles: dict[Batch, dict[int, PlacedRun]] = {batch: {} for batch in request.scope.batches}
     placed: list[tuple[Batch, PlacedRun]] = []
-    names = cache(lambda: _seeds_in_names(request, runs))
+    names = cache(lambda: names_line(request, "seed"))
     is_there = any(asked.wants_any(run.curves) for run in runs)
     for run in runs:
         rule = request.mapping.rule(run.name) or RunRule(match="*")
@@ -140,19 +137,6 @@ def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
             run = replace(placed_run.run, remarks=(*placed_run.run.remarks, SEEDS_COUNTED))
             placed_run = replace(placed_run, run=run, seed=free)
         role[placed_run.seed or 0] = placed_run
-
-
-def _seeds_in_names(request: Request, runs: Sequence[LoggedRun]) -> str | None:
-    """Return the line of a mapping that reads seeds from the runs' names, if these have them."""
-    experiments = {batch.experiment for batch in request.scope.batches}
-    arms = [arm for experiment in experiments for arm in request.arm_names(experiment)]
-    called = [request.mapping.arms.get(arm, arm) for arm in arms]
-    titles = [re.sub(r".*\((.*)\)$", r"\1", run.name).split("/") for run in runs]
-    for depth in range(1, MOST_PARTS + 1):
-        pattern = seed_pattern(["/".join(title[-depth:]) for title in titles], called)
-        if pattern is not None:
-            return f'names: "{pattern}"'
-    return None
 
 
 def _placed(

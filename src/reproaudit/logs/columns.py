@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from reproaudit.errors import did_you_mean
@@ -20,6 +21,7 @@ from reproaudit.logs.names import (
     STEP_NAMES,
     TAG_NAMES,
     UNUSED_NAMES,
+    counts_steps,
     is_exit_code,
     is_own,
     is_seed_name,
@@ -84,6 +86,10 @@ def form_of(source: LogSource, table: Table) -> Table:
     likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
     all_roles = {column: roles[column] for column in columns}
     whole = replace(table, roles=all_roles, like_seeds=next(iter(likely), None))
+    if whole.column("step") is None:
+        counters = [c for c in whole.having("measurement") if counts_steps(c)]
+        steps = [c for c in counters if not asked.wants(c) and _rises(c, whole)]
+        whole = replace(whole, like_steps=next(iter(steps), None))
     if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
             if column not in columns:
@@ -134,6 +140,20 @@ def _is_like_seeds(column: str, table: Table) -> bool:
     cells = [row.get(column) for _, row in table.rows]
     numbers = [number_of(cell) for cell in cells if is_said(cell)]
     return all(number is not None and number.is_integer() and number >= 0 for number in numbers)
+
+
+def _rises(column: str, table: Table) -> bool:
+    """Tell whether a column has whole numbers that rise in each run, of which one has several."""
+    runs: dict[tuple[str, ...], list[float]] = {}
+    telling = table.having("seed", "run", "axis", "setting", "tag")
+    for _, row in table.rows:
+        number = number_of(row.get(column))
+        if number is None or not number.is_integer():
+            return False
+        runs.setdefault(cells_at(row, telling), []).append(number)
+    fewest = 2 if table.of_points else 3
+    several = any(len(steps) >= fewest for steps in runs.values())
+    return several and all(a < b for steps in runs.values() for a, b in pairwise(steps))
 
 
 def _role(column: str, source: LogSource, table: Table) -> str:

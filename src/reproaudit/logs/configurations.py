@@ -200,9 +200,9 @@ def seed_of(
             fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
-        named = None if run.seed_column and every else names and names()
         bare = [curve.values for curve in run.all_curves if curve.steps is None]
         single = all(len(values) < 2 or is_course(values) for values in bare)
+        named = names() if single and names and not (run.seed_column and every) else None
         by_rule = [rule] if single and not (run.seed_column and every) else []
         ways = [*([named] if named else by_rule), *every]
         order = "" if run.in_time else ", or number the runs in their order,"
@@ -217,6 +217,11 @@ def seed_of(
 def seed_ways(column: str | None) -> list[str]:
     """Return the lines that give rows a seed: by a column of seeds, or numbered."""
     return [*([f"columns: {{seed: {column}}}"] if column else []), "number: [seeds]"]
+
+
+def step_ways(column: str | None) -> list[str]:
+    """Return the line that names the column of steps, if there is one."""
+    return [f"columns: {{step: {json.dumps(column)}}}"] if column else []
 
 
 def stated_settings(

@@ -455,6 +455,7 @@ def unrolled(table: Table, asked: Asked, place: str) -> Table:
     remarks: dict[str, None] = {}
     counted = False
     unequal: list[str] = []
+    of_points = False
     for line, row in table.rows:
         lists = {name: cell for name, cell in row.items() if isinstance(cell, list) and cell}
         lengths = {
@@ -468,7 +469,8 @@ def unrolled(table: Table, asked: Asked, place: str) -> Table:
         rest = {name: cell for name, cell in row.items() if name not in lists}
         once = {n: rest.pop(n) for n in [*rest] if _is_single(n, rest[n], table, asked)}
         for length in sorted(lengths):
-            has_seed = any(last_part(name) in SEED_NAMES for name in rest)
+            has_seed = any(_is_of_seed(name, asked) for name in rest)
+            of_points |= has_seed and length > 1
             seeded = not has_seed and _counts_seeds(row, lists, length)
             counted |= seeded
             if not (has_seed or seeded):
@@ -492,15 +494,25 @@ def unrolled(table: Table, asked: Asked, place: str) -> Table:
     if counted and not any(isinstance(row.get("seeds"), list) for _, row in table.rows):
         remarks[SEEDS_COUNTED] = None
     return replace(
-        table, columns=columns, rows=rows, remarks=(*table.remarks, *remarks), alone=False
+        table,
+        columns=columns,
+        rows=rows,
+        remarks=(*table.remarks, *remarks),
+        alone=False,
+        of_points=of_points,
     )
+
+
+def _is_of_seed(name: str, asked: Asked) -> bool:
+    """Tell whether a cell says the seed of a row, by its name or by the mapping."""
+    return last_part(name) in SEED_NAMES or name == asked.columns.seed
 
 
 def _is_single(name: str, cell: Any, table: Table, asked: Asked) -> bool:
     """Tell whether a cell is a number of the whole run, and no setting nor seed."""
     role, _ = table.roles.get(name, ("", ""))
     known = role or name in asked.settings or is_setting_name(name)
-    return not known and normal(name) not in SEED_NAMES and number_of(cell) is not None
+    return not known and not _is_of_seed(name, asked) and number_of(cell) is not None
 
 
 def _counts_seeds(row: TableRow, lists: Mapping[str, Any], length: int) -> bool:

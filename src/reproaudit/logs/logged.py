@@ -269,6 +269,7 @@ class CurveBuilder:
         self.offers: tuple[str, ...] = ()  # the lines of a mapping that are a way on
         self.in_time = self.unstepped  # the same of numbers that follow each other in time
         self.is_named = False  # whether the run has a seed, so that its numbers are no runs
+        self.counter: tuple[str, ...] = ()  # the line that names the column of steps, if one is it
         self.in_course = False  # whether they follow each other as those of one training do
         self.remarks: dict[str, None] = {}  # what was settled on request
         # what its columns of statuses say, each the last word
@@ -357,20 +358,18 @@ class CurveBuilder:
         if all(point.step is not None for point in points):
             is_same = len({point.step for point in points}) == 1
             return ("number: [steps]" if is_same else "overlap: later",)
-        if len({point.value for point in points}) == 1:
+        if self.counter:
+            return self.counter
+        if len({point.value for point in points}) == 1 and not self.in_course:
             return ()
         if self._is_series(tag, points):
-            return ("number: [steps]",) if self._may_count else ()
+            return ("number: [steps]",)
         return () if self.is_named else self.offers  # of a run's numbers the last is not all
-
-    @property
-    def _may_count(self) -> bool:
-        """Whether points may be steps: they are runs where seeds are counted and none is named."""
-        return self.is_named or "seeds" not in self._asked.numbered
 
     def _is_series(self, tag: str, points: Sequence[_Point]) -> bool:
         """Tell whether points without steps follow each other in time."""
-        return self._asked.wants_course(tag) or is_course(point.value for point in points)
+        is_wanted = self.in_course or self._asked.wants_course(tag)
+        return is_wanted or is_course(point.value for point in points)
 
     def _settled(self, tag: str, points: list[_Point]) -> tuple[list[_Point], str | None]:
         """Return points in the order of their steps, as asked, or why that is impossible."""
@@ -386,9 +385,9 @@ class CurveBuilder:
             where = f" (lines {lines[0]} and {lines[1]})" if len(lines) > 1 else ""
             is_series = self._is_series(tag, points)
             said = self.in_time if self.is_named or is_series else self.unstepped
-            if is_series and self._may_count:
+            if is_series:
                 said += ", or count them: `number: [steps]`"
-            if len({point.value for point in points}) == 1:
+            if len({point.value for point in points}) == 1 and not self.in_course:
                 said = "no step, all the same, as copies have; expected one. Leave out the copies"
             return points, f"found {len(points)} numbers{where} with {said}"
         if unstepped:

@@ -13,6 +13,10 @@ STEP_NAMES = (
     "iter", "train_step", "total_timesteps", "time/total_timesteps", "timesteps", "epoch",
 )  # fmt: skip
 """Columns that count steps, the likelier first; capital letters make no difference."""
+_COUNTERS = {
+    *(name.strip("_").removesuffix("s") for name in STEP_NAMES),
+    *("x", "t", "timestep", "env_step", "update", "round", "episode", "frame"),
+}
 TAG_NAMES = (
     "tag", "metric", "metric.name", "metricname", "name", "key", "variable", "measurement",
     "quantity",
@@ -78,9 +82,8 @@ SUMMARIES = frozenset((*_SUMS, *SPREADS))
 """Words in the place of a seed in a row that sums others up."""
 SUMMED = SUMMARIES | {"summary", "aggregate", "aggregated", "aggregates", "overall", "statistics"}
 """Names of objects whose numbers sum runs up."""
-STEP_IN_NAME = re.compile(
-    r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?)[=_\-]?(\d{1,15})(?![0-9])", re.IGNORECASE
-)
+_STEP_BEFORE = r"(?:^|[^a-z])(?:step|epoch|iter(?:ation)?|checkpoint|ckpt)[=_\-]?"
+STEP_IN_NAME = re.compile(rf"{_STEP_BEFORE}(\d{{1,15}})(?![0-9])", re.IGNORECASE)
 _GENERIC = {"value", "values", "score", "scores", "result", "results", "metric"}
 """Words for whatever number."""
 LISTED = frozenset({"values", "scores", "runs", "per_seed", "per_run", "raw", "all"})
@@ -197,6 +200,11 @@ def tells_end(name: str, texts: Collection[str], count: int) -> bool:
     return _ERROR.fullmatch(own) is not None and are_words and is_telling
 
 
+def counts_steps(name: str) -> bool:
+    """Return True if numbers are called as the steps of those beside them: ``epochs``, ``xs``."""
+    return last_part(name).removesuffix("s") in _COUNTERS
+
+
 def last_part(name: str) -> str:
     """Return a setting's own name, without those above it: ``config/lr`` and params_lr are lr."""
     return normal(re.sub(r"(?i)^(params?|user_attrs)_", "", re.split(r"[./]", name)[-1]))
@@ -286,26 +294,54 @@ def as_template(tag: str, arms: Collection[str]) -> str:
     Beside an arm every number that stands alone is taken for a seed.
     """
     placed = with_arm_place(tag, arms)
-    named = "(?:seed|split|fold|run|trial|s)[_=-]?" + ("|" if placed != tag else "")
+    named = "(?:seed|split|fold|run|trial|s)[_= -]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
 
 
-def seed_pattern(names: Sequence[str], arms: Collection[str]) -> str | None:
-    """Return a pattern of names that differ in one number beside their arms: ``{arm}-{seed}.csv``.
+def name_pattern(
+    names: Sequence[str], arms: Collection[str], tags: Collection[str] = ()
+) -> str | None:
+    """Return a pattern of names that differ in numbers or a tag: ``{arm}-{seed}_{tag}.csv``.
 
-    None if they differ otherwise, or if no number is that of several, as each arm has its own.
+    A number after a word for steps is a step, another a seed. None if the names differ otherwise
+    beside their arms, or in a seed alone that no two share, as each arm has its own.
+
+    Args:
+        tags: of what one of the names has to have a tag's place.
     """
     undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
     split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
-    differing = [place for place, cells in enumerate(columns) if len(cells) > 1]
+    pieces = [*split[0]]
+    placed: dict[str, int] = {}
+    for place, cells in enumerate(columns):
+        if len(cells) == 1:
+            continue
+        if place % 2 == 0:
+            called = "{tag}"
+            piece = _with_tag_place(cells, tags)
+        else:
+            called = "{step}" if re.search(f"(?i){_STEP_BEFORE}$", pieces[place - 1]) else "{seed}"
+            piece = called
+        if piece is None or called in placed:
+            return None
+        placed[called] = len(cells)
+        pieces[place] = piece
     alike = {len(parts) for parts in split} == {len(columns)}
-    if not alike or len(differing) != 1 or differing[0] % 2 == 0:
-        return None
-    place = differing[0]
-    is_shared = len(columns[place]) < len(names)
-    return "".join([*split[0][:place], "{seed}", *split[0][place + 1 :]]) if is_shared else None
+    is_shared = [*placed] != ["{seed}"] or placed["{seed}"] < len(names)
+    return "".join(pieces) if alike and placed and is_shared else None
+
+
+def _with_tag_place(texts: Collection[str], tags: Collection[str]) -> str | None:
+    """Return texts that differ in a word, which is a tag in one, with ``{tag}`` in its place."""
+    for tag in sorted(tags, key=len, reverse=True):
+        for text in texts:
+            before, found, after = text.partition(tag)
+            others = (re.fullmatch(rf"{re.escape(before)}\w+{re.escape(after)}", o) for o in texts)
+            if found and all(others):
+                return f"{before}{{tag}}{after}"
+    return None
 
 
 def is_summed(name: str) -> bool:

@@ -65,6 +65,8 @@ class Table:
     # once `form_of` has seen the table
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     like_seeds: str | None = None  # where there is no column of seeds, one that may be it
+    like_steps: str | None = None  # where there is no column of steps, one that may be it
+    of_points: bool = False  # whether its rows are points of runs, whose seeds stand beside lists
 
     @cached_property
     def _by_role(self) -> Mapping[str, dict[str, str]]:

@@ -8,20 +8,30 @@ without.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from reproaudit.cell import SettingValue
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import number_of, some
-from reproaudit.logs.names import LISTED, SEED_COUNTS, is_seed_name, is_status_name, normal
+from reproaudit.logs.names import (
+    LISTED,
+    SEED_COUNTS,
+    is_seed_name,
+    is_status_name,
+    names_seed,
+    normal,
+)
 from reproaudit.logs.rows import WITH_DEVIATION, Table
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 COUNTED = ("seed", "step")
+TAG = "tag"  # the place of a tag in a file's name, unless a setting is called so
 _JOINTS = r"[./_ :|-]"
-_SEED = re.compile(rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_=-]?(\d{{1,10}})(?=$|{_JOINTS})")
+_SEED = re.compile(
+    rf"(?i)(?:^|(?<={_JOINTS}))(?:seed|split|fold)[_= -]?(\d{{1,10}})(?=$|{_JOINTS})"
+)
 
 
 class RunLabel(NamedTuple):
@@ -30,6 +40,7 @@ class RunLabel(NamedTuple):
     name: str  # the quantity, without what tells runs apart
     counts: Mapping[str, int]  # the seed and the step, where they are told
     settings: Mapping[str, SettingValue]  # the settings that are told, those of an arm among them
+    tag: str | None = None  # the tag, where a file's name tells it
 
 
 def without_places(tag: str, places: Collection[str]) -> str:
@@ -51,19 +62,34 @@ def label_by_pattern(pattern: str, text: str, asked: Asked) -> RunLabel | None:
     for name, written in at.items():
         if name in COUNTED:
             counts[name] = int(written)
-        elif name not in asked.axes:
+        elif name not in asked.axes and (name != TAG or TAG in asked.values):
             values = _known(asked, name, written)
             if values is None:
                 return None
             settings |= values
     quantity = PLACE.sub(lambda m: at[m[1]] if m[1] in asked.axes else f"({m[1]})", pattern)
-    return RunLabel(quantity, counts, settings)
+    return RunLabel(quantity, counts, settings, None if TAG in asked.values else at.get(TAG))
+
+
+def label_of_run(name: str, asked: Asked) -> RunLabel | None:
+    """Return what the mapping reads from a run's name: its last parts, as many as `names` has."""
+    pattern = asked.names or ""
+    tail = "/".join(name.split("/")[-pattern.count("/") - 1 :])
+    return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
+
+
+def is_seeded(name: str, parts: Iterable[str], asked: Asked) -> bool:
+    """Return True if a run's name has its seed, by the mapping or by the words in it."""
+    label = label_of_run(name, asked) if asked.names else None
+    return (label is not None and "seed" in label.counts) or names_seed(asked.without_arms(parts))
 
 
 def _written(asked: Asked, name: str) -> str:
     """Return a pattern for what may stand in a place: digits, a known name or value, or any."""
     if name in COUNTED:
         return r"\d{1,15}"
+    if name == TAG and TAG not in asked.values:
+        return r"[\w-]+"
     known = [*asked.arms] if name == "arm" else [str(value) for value in asked.values.get(name, ())]
     numbers = [r"[\d.]+(?:[eE][-+]?\d+)?"] * any(number_of(value) is not None for value in known)
     longest_first = sorted(map(re.escape, known), key=len, reverse=True)

@@ -8,6 +8,7 @@ rest follows from names, and from what is in the columns.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.columns import PAGE_FILE, chart_parts, form_of, stem_of
-from reproaudit.logs.configurations import plain_value, seed_ways
+from reproaudit.logs.configurations import plain_value, seed_ways, step_ways
 from reproaudit.logs.documents import json_table, named_by_text, tree_table, unrolled, with_objects
 from reproaudit.logs.logged import (
     MOST_LOGGED_RUNS,
@@ -42,9 +43,9 @@ from reproaudit.logs.names import (
     is_own,
     is_seed_name,
     is_status_name,
+    kin,
     last_part,
     names_arm,
-    names_seed,
     normal,
     says_diverged,
     says_ended,
@@ -70,7 +71,7 @@ from reproaudit.logs.rows import (
     sampled,
     without_summaries,
 )
-from reproaudit.logs.spread import spread
+from reproaudit.logs.spread import is_seeded, spread
 from reproaudit.logs.texts import notebook_table, text_table
 
 ARRAYS = (".npz", ".npy")
@@ -188,12 +189,9 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     table = form_of(source, table)
     apart = table.column("seed") or table.column("run") or table.column("step")
     whole = any(map(source.asked.wants, table.columns))
-    if not source.asked.plain and (why := aggregated(table, apart, whole)):
-        name = source.asked.only or "NAME"
-        placed = [each for c in table.columns if "{seed}" in (each := as_template(c, ()))]
-        lines = [f'mapping: {{{name}: "{each}"}}' for each in placed][:1]
-        way = "".join(f" If each column is a run: `{line}`." for line in lines)
-        raise LogError(source.name, f"{why}{way}{of_columns(table.words)}", *lines)
+    of_runs = source.asked.plain or any("{seed}" in as_template(c, ()) for c in table.columns)
+    if not of_runs and (why := aggregated(table, apart, whole)):
+        raise LogError(source.name, f"{why}{of_columns(table.words)}")
     table = _filled(source, table)
     builders = _builders(source, table)
     not_whole = sampled(table, builders.values())
@@ -208,7 +206,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
     for key, builder in builders.items():
         named = source
         details = [key.run] if key.run else []
-        number = [] if key.number is None else [f"number {key.number}"]
+        number = [] if key.number is None or len(builders) == 1 else [f"number {key.number}"]
         parts = (*source.parts, *details, *(each for each in number if " of " not in each))
         details += number
         details += [f"{name} {value}" for name, value in key.settings if name in varied]
@@ -233,7 +231,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
 
 
 def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
-    named = names_seed(source.asked.without_arms(source.parts))
+    named = table.of_points or is_seeded(source.name, source.parts, source.asked)
     lacks = not named and not any(map(table.column, ("seed", "run", "step")))
     axes = table.named("axis")
     in_time = any(
@@ -242,16 +240,17 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
         for column in table.named("measurement").values()
         if source.asked.wants(column)
     )
-    repeats = _repeats_seeds(table)
-    numbered = (lacks or repeats) and not in_time and "seeds" in source.asked.numbered
+    may_number = (lacks or _repeats_seeds(table)) and not (in_time or table.of_points)
+    numbered = may_number and "seeds" in source.asked.numbered
     keys = [_key(f"{source.name}:{line}", row, table) for line, row in table.rows]
     again = set() if numbered else _repeated(source, table, keys)
     statuses = table.having("status", "done")
     builders: dict[_Key, CurveBuilder] = {}
     seen: dict[tuple[_Key, LoggedCoordinates], int] = {}
-    apart = "expected one" if source.asked.plain else _apart(table)
-    is_told = table.column("seed") or table.column("run")
-    ways = ["number: [seeds]"] if is_told else seed_ways(table.like_seeds)
+    ways = _ways(source, table, may_number and not numbered)
+    counter = tuple(step_ways(table.like_steps))
+    in_time_words = f"{_IN_TIME}, `{', '.join(counter) or 'columns: {step: …}'}`"
+    apart = "expected one" if source.asked.plain else _apart(table, ways)
     for (line, row), named_key in zip(table.rows, keys, strict=True):
         key = replace(named_key, line=line) if named_key in again else named_key
         at = coordinates_of({axis: row[column] for axis, column in axes.items() if column in row})
@@ -267,8 +266,9 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             of_seed = "" if key.seed is None else f" for seed {key.seed}"
             builders[key].unstepped = f"no step{of_seed}; {apart}"
             builders[key].offers = tuple(ways[:1])
-            builders[key].in_time = f"no step{of_seed}, {_IN_TIME}"
-            builders[key].in_course = in_time and lacks
+            builders[key].in_time = f"no step{of_seed}, {in_time_words}"
+            builders[key].counter = counter
+            builders[key].in_course = table.of_points or (in_time and lacks)
             builders[key].is_named = named
         states = {column: _state(row, column) for column in statuses}
         builders[key].states |= {column: state for column, state in states.items() if state}
@@ -325,11 +325,12 @@ def _repeated(source: LogSource, table: Table, keys: Sequence[_Key]) -> set[_Key
 
 
 def _together(table: Table) -> Iterable[list[TableRow]]:
-    """Return the rows of one run, as far as settings, axes and names of runs tell runs apart."""
-    telling = table.having("axis", "setting", "run")
-    groups: dict[tuple[str, ...], list[TableRow]] = {}
-    for _, row in table.rows:
-        groups.setdefault(cells_at(row, telling), []).append(row)
+    """Return the rows of one run, as settings, axes and names of runs tell runs, and with seeds."""
+    telling = ("axis", "setting", "run")
+    groups: dict[object, list[TableRow]] = {}
+    for columns in {(*table.having(*telling),), (*table.having(*telling, "seed"),)}:
+        for _, row in table.rows:
+            groups.setdefault((columns, cells_at(row, columns)), []).append(row)
     return groups.values()
 
 
@@ -467,21 +468,47 @@ def _key(place: str, row: TableRow, table: Table) -> _Key:
     )
 
 
-_IN_TIME = (
-    "as a training logs them; expected the column of steps. Name it in the mapping, "
-    "`columns: {step: …}`"
-)
+def _ways(source: LogSource, table: Table, may_number: bool) -> list[str]:
+    """Return the lines that tell rows apart, the likelier first; `may_number` if seeds may be."""
+    is_told = table.column("seed") or table.column("run")
+    ways = seed_ways(None if is_told else table.like_seeds)
+    counted = ways if may_number else ways[:-1]
+    return [*_setting_ways(source, table), *step_ways(table.like_steps), *counted]
 
 
-def _apart(table: Table) -> str:
-    ways = ["`columns: {step: …}` or `columns: {settings: […]}`"]
-    if table.column("seed") or table.column("run"):
-        ways.append("or, where each row is a run, `number: [seeds]`")
-    else:
-        ways = [*(f"`{way}`" for way in seed_ways(table.like_seeds)), *ways]
+def _setting_ways(source: LogSource, table: Table) -> list[str]:
+    """Return the lines that call a column of numbers a setting of the audit, of which it has some.
+
+    A word of their names is the same, and the column tells rows apart.
+    """
+    telling = table.having("seed", "run", "axis", "setting", "step", "tag")
+    several = len(table.apart(*telling)) < len(table.rows)
+    ways = []
+    for column in table.named("measurement").values() if several else ():
+        numbers = {number_of(cell) for cell in table.observed(column)} - {None}
+        for name, values in source.asked.values.items():
+            is_there = not numbers.isdisjoint(map(number_of, values)) and kin(name, column)
+            apart = is_there and not source.asked.wants(column)
+            if apart and len(table.apart(*telling, column)) > len(table.apart(*telling)):
+                ways.append(f"configuration: {{{name}: {json.dumps(column)}}}")
+    return ways
+
+
+_IN_TIME = "as a training logs them; expected the column of steps. Name it in the mapping"
+
+
+def _apart(table: Table, ways: Sequence[str]) -> str:
+    others = "`columns: {settings: […]}`"
+    if table.like_steps is None:
+        others = f"`columns: {{step: …}}` or {others}"
+    *first, last = ways or [""]
+    if last == seed_ways(None)[0] and (table.column("seed") or table.column("run")):
+        ways = first
+        others += f", or, where each row is a run, `{last}`"
     return (
         "expected a column that tells them apart. Say in the mapping which does: "
-        f"{', '.join(ways)}.{of_columns(table.words).removesuffix('.')}"
+        f"{''.join(f'`{way}`, ' for way in ways)}{others}."
+        f"{of_columns(table.words).removesuffix('.')}"
     )
 
 

@@ -1,0 +1,252 @@
+"""What a refusal offers is accepted when it is pasted, and leads to the right answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_further_producers import offered, text
+from test_producers import ARMS, AUDIT, SCALAR, SERIES, counts, judged, notes, refusal
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.errors import AuditError
+from reproaudit.service.judge import Judged, judge_logs
+
+RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
+
+
+def led(folder: Path, logs: Sequence[Path], mapping: str = "{}", form: str = SCALAR) -> Judged:
+    """Return what is judged once the lines that the refusal prints stand in the mapping."""
+    lines = offered(refusal(folder, logs, mapping, form))
+    return judged(folder, logs, lines, form)
+
+
+# --- lists in rows with a seed --------------------------------------------------------------------
+
+
+def listed(folder: Path, points: int, values: str = "score", steps: str = "") -> Path:
+    """Write a row for each run with a list of its points, which end at its value."""
+    rows = []
+    for arm, seed, value in RUNS:
+        row: dict[str, Any] = {"method": arm, "seed": seed}
+        row |= {steps: [10 * n for n in range(points)]} if steps else {}
+        row[values] = [value * (n + 1) / points for n in range(points)]
+        rows.append(row)
+    return text(folder / "runs.json", json.dumps(rows))
+
+
+@pytest.mark.parametrize("points", [2, 6, 20])
+@pytest.mark.parametrize("steps", ["", "steps", "epochs", "xs", "t", "iterations"])
+@pytest.mark.parametrize("given", ["{}", "number: [seeds]"])
+def test_a_list_in_a_row_with_a_seed_is_a_course(
+    tmp_path: Path, points: int, steps: str, given: str
+) -> None:
+    file = listed(tmp_path, points, steps=steps)
+    lines = offered(refusal(tmp_path, [file], given))
+    assert (f"columns: {{step: {steps}}}" in lines.replace('"', "")) is bool(steps)
+    made = judged(tmp_path, [file], lines)
+    assert counts(made) == (4, 5)
+
+
+def test_a_list_of_another_name_beside_a_list_of_steps(tmp_path: Path) -> None:
+    assert counts(led(tmp_path, [listed(tmp_path, 6, "values", "steps")])) == (4, 5)
+
+
+def test_points_below_a_seed_that_the_mapping_names_are_a_course(tmp_path: Path) -> None:
+    file = listed(tmp_path, 6, steps="steps")
+    file.write_text(file.read_text().replace('"seed"', '"draw"'))
+    lines = offered(refusal(tmp_path, [file], "columns: {seed: draw}"))
+    assert counts(judged(tmp_path, [file], lines)) == (4, 5)
+
+
+def test_a_course_of_each_seed_in_rows_is_no_seeds(tmp_path: Path) -> None:
+    rows = ["method,seed,score"]
+    rows += [f"{arm},{n},{v * (k + 1) / 20}" for arm, n, v in RUNS for k in range(20)]
+    file = text(tmp_path / "runs.csv", "\n".join(rows))
+    told = refusal(tmp_path, [file], "number: [seeds]")
+    assert "as a training logs them" in told
+    assert counts(judged(tmp_path, [file], offered(told))) == (4, 5)
+
+
+def test_rows_beside_a_column_that_is_called_as_steps_are_counted_by_it(tmp_path: Path) -> None:
+    rows = ["method,seed,epochs,score"]
+    rows += [f"{arm},{n},{k},{v * (k + 1) / 4}" for arm, n, v in RUNS for k in range(4)]
+    made = led(tmp_path, [text(tmp_path / "runs.csv", "\n".join(rows))])
+    assert counts(made) == (4, 5)
+
+
+# --- lines that are there, and offered again ------------------------------------------------------
+
+
+ROUNDS = """\
+settings:
+  - {from: paper, at: Table 1, values: {rounds: 100}, also_stated: [
+      {from: code, at: line 3, values: {rounds: 150}}]}
+"""
+
+
+def half_settings(folder: Path) -> Path:
+    """Write a table whose runs differ in a number, too, which is none of a row's settings."""
+    rows = ["seed,arm,n_rounds,score"]
+    for rounds, less in ((100, 0.0), (150, 0.3)):
+        rows += [f"{n},{arm},{rounds},{value - less}" for arm, n, value in RUNS]
+    return text(folder / "runs.csv", "\n".join(rows))
+
+
+@pytest.mark.parametrize("given", ["number: [seeds]", "columns: {settings: []}\nnumber: [seeds]"])
+def test_no_line_is_offered_that_was_given(tmp_path: Path, given: str) -> None:
+    told = refusal(tmp_path, [half_settings(tmp_path)], given)
+    assert "number: [seeds]" not in told
+    assert "settings: []" not in told
+
+
+def test_lists_in_several_files_of_an_arm_are_numbered(tmp_path: Path) -> None:
+    for arm, own in ARMS.items():
+        for part, numbers in (("part1", own[:3]), ("part2", own[3:])):
+            text(tmp_path / "logs" / arm / f"{part}.json", json.dumps({"score": numbers}))
+    told = refusal(tmp_path, [tmp_path / "logs"])
+    assert "ignore" not in told
+    assert counts(judged(tmp_path, [tmp_path / "logs"], offered(told))) == (4, 5)
+
+
+def test_a_column_with_values_of_a_setting_is_offered_as_it(tmp_path: Path) -> None:
+    file = half_settings(tmp_path)
+    audit = AUDIT.format(form=SCALAR) + ROUNDS
+    stated = text(tmp_path / "producers.yaml", audit)
+    with pytest.raises(AuditError) as error:
+        judge_logs(load_audit(stated), [file])
+    line = 'configuration: {rounds: "n_rounds"}'
+    assert f"`{line}`" in str(error.value)
+    made = judge_logs(load_audit(stated), [file], text(tmp_path / "mapping.yaml", line))
+    assert counts(made) == (4, 5)
+
+
+def test_points_of_one_run_without_a_seed_take_the_rule_that_is_offered(tmp_path: Path) -> None:
+    for step, value in enumerate((0.1, 0.5, 0.7)):
+        for arm in ARMS:
+            text(tmp_path / "logs" / f"{arm}_step{step}.json", json.dumps({"score": value}))
+    told = refusal(tmp_path, [tmp_path / "logs"], form=SERIES)
+    for line in ('runs: [{match: "*_step[*].json", seed: 0}]', "number: [seeds]"):
+        assert counts(judged(tmp_path, [tmp_path / "logs"], line, SERIES))[1] == 1
+    both = 'runs: [{match: "*_step[*].json", seed: 0}]\nnumber: [seeds]'
+    assert counts(judged(tmp_path, [tmp_path / "logs"], both, SERIES))[1] == 1
+    assert "seed: 0" in told
+
+
+# --- columns that are seeds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["run {}", "run_{}", "Trial {}", "Seed {}", "seed{}", "fold {}"])
+@pytest.mark.parametrize("summed", [True, False])
+def test_a_column_for_each_run_is_no_table_of_means(
+    tmp_path: Path, name: str, summed: bool
+) -> None:
+    header = ["method", *(name.format(n) for n in range(1, 6)), *["mean", "std"] * summed]
+    rows = [[arm, *own, *[0.5, 0.1] * summed] for arm, own in ARMS.items()]
+    written = "\n".join(",".join(map(str, row)) for row in [header, *rows])
+    file = text(tmp_path / "runs.csv", written)
+    is_asked = name.startswith(("run", "Trial"))
+    made = led(tmp_path, [file]) if is_asked else judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "seeds 1, 2, 3, 4, 5" in notes(made)
+
+
+def test_a_latex_table_with_a_column_for_each_seed(tmp_path: Path) -> None:
+    head = " & ".join(["Method", *(f"Seed {n}" for n in range(5))])
+    rows = [" & ".join([arm, *map(str, own)]) for arm, own in ARMS.items()]
+    lines = ["\\begin{tabular}{lccccc}", *(f"{row} \\\\" for row in [head, *rows])]
+    file = text(tmp_path / "t.tex", "\n".join([*lines, "\\end{tabular}"]))
+    assert counts(judged(tmp_path, [file])) == (4, 5)
+
+
+# --- steps and tags in the names of files ---------------------------------------------------------
+
+
+def tagged(folder: Path, name: str, written: str) -> Path:
+    """Write a file for each number of each run; the loss goes against the score."""
+    for arm, seed, value in RUNS:
+        for tag, number in (("score", value), ("loss", 1 - value)):
+            file = folder / "logs" / name.format(arm=arm, seed=seed, tag=tag)
+            text(file, written.format(value=number, half=number / 2))
+    return folder / "logs"
+
+
+NUMBER = "value\n{value}\n"
+COURSE = "step,value\n0,0.1\n10,{half}\n20,{value}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("{arm}_seed{seed}_{tag}.csv", ""),
+        ("{tag}-{arm}-{seed}.csv", ""),
+        ("{arm}/s{seed}.{tag}.csv", "s{seed}.{tag}.csv"),
+    ],
+)
+@pytest.mark.parametrize("written", [NUMBER, COURSE])
+def test_a_tag_in_a_name_is_offered_and_read(
+    tmp_path: Path, name: str, pattern: str, written: str
+) -> None:
+    logs = tagged(tmp_path, name, written)
+    lines = offered(refusal(tmp_path, [logs]))
+    assert f'names: "{pattern or name}"' in lines
+    made = judged(tmp_path, [logs], lines)
+    assert counts(made) == (4, 5)
+    assert "ignored tags: loss" in notes(made)
+    assert "2 files are parts of it, by the tags in their names" in notes(made)
+
+
+def test_a_series_whose_tag_stands_in_a_name(tmp_path: Path) -> None:
+    logs = tagged(tmp_path, "{arm}_seed{seed}_{tag}.csv", COURSE)
+    lines = offered(refusal(tmp_path, [logs], form=SERIES))
+    assert counts(judged(tmp_path, [logs], lines, SERIES)) == (4, 5)
+
+
+def test_files_with_several_columns_have_the_tag_of_their_names_before_them(
+    tmp_path: Path,
+) -> None:
+    logs = tagged(tmp_path, "{arm}_seed{seed}_{tag}.csv", "train,test\n0,{value}\n")
+    names = 'names: "{arm}_seed{seed}_{tag}.csv"\n'
+    made = judged(tmp_path, [logs], names + "mapping: {score: score.test}")
+    assert counts(made) == (4, 5)
+    assert "loss.test" in notes(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("{arm}-s{seed}-ckpt{step}.json", ""),
+        ("{arm}/seed{seed}/eval_iter_{step:07}.json", "eval_iter_{step}.json"),
+        ("{arm}/{seed}/checkpoint-{step}.json", "{seed}/checkpoint-{step}.json"),
+    ],
+)
+@pytest.mark.parametrize("form", [SCALAR, SERIES])
+def test_a_step_in_a_name_is_offered_and_read(
+    tmp_path: Path, name: str, pattern: str, form: str
+) -> None:
+    for arm, seed, value in RUNS:
+        for step in (1, 2, 3):
+            file = tmp_path / "logs" / name.format(arm=arm, seed=seed, step=1000 * step)
+            text(file, json.dumps({"score": value * step / 3, "loss": 0.1}))
+    logs = tmp_path / "logs"
+    if form == SERIES and "/{seed}/" not in name:
+        assert counts(judged(tmp_path, [logs], form=form)) == (4, 5)
+        return
+    lines = offered(refusal(tmp_path, [logs], form=form))
+    pattern = pattern or name
+    assert f'names: "{pattern.replace("{step}", "*") if form == SERIES else pattern}"' in lines
+    assert "ignore" not in lines
+    assert counts(judged(tmp_path, [logs], lines, form)) == (4, 5)
+
+
+def test_a_step_and_a_tag_in_a_name_are_read_together(tmp_path: Path) -> None:
+    for step in (10, 20):
+        tagged(tmp_path, f"{{arm}}_seed{{seed}}_step{step}_{{tag}}.csv", NUMBER)
+    names = 'names: "{arm}_seed{seed}_step{step}_{tag}.csv"'
+    made = judged(tmp_path, [tmp_path / "logs"], names, SERIES)
+    assert counts(made) == (4, 5)
+    assert "score: 2 points in each run" in notes(made)
+    assert "4 files are points of it, at the steps in their names: 10, 20" in notes(made)
