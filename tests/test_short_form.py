@@ -517,8 +517,10 @@ def test_a_part_of_a_mapping_has_its_fields_and_an_example(name):
 def test_the_command_prints_what_a_field_means(capsys):
     assert run_command(["schema", "share_of_runs"]) == 0
     assert "share_of_runs of claim: The share of all runs" in capsys.readouterr().out
-    assert run_command(["schema", "match"]) == 0
-    assert "match of runs: A run's name" in capsys.readouterr().out
+    assert run_command(["schema", "match", "beats"]) == 0
+    printed = capsys.readouterr().out
+    assert "match of runs: A run's name" in printed
+    assert "\nbeats: " in printed
 
 
 def test_the_command_prints_a_part(capsys):

@@ -141,7 +141,7 @@ def test_a_summary_beside_the_runs_is_passed_over_and_named(tmp_path: Path) -> N
     file.write_text(json.dumps(rows_by_seed()))
     logs = judged(tmp_path, file).logs
     assert logs is not None
-    assert "All runs: passed over beside the runs: seeds, summary.maxrl." in logs.lines
+    assert "All runs: numbers of no run were passed over: seeds, summary.maxrl." in logs.lines
 
 
 def test_a_control_that_passes_too_is_seen(tmp_path: Path) -> None:
@@ -635,7 +635,7 @@ def test_an_arm_of_another_name_is_asked_for_in_a_line_that_can_be_pasted(
     made = judged(tmp_path, tmp_path / "logs")
     assert answers(made.scorecard)["pass8"][0] != "supported"
     assert any(line.startswith(f"No run of '{arm}': ") for line in made.scorecard.made.counted)
-    (way,) = re.findall(r"`(.+?)`", made.scorecard.made.counted[-1])
+    (way, _) = re.findall(r"`(.+?)`", made.scorecard.made.counted[-1])
     assert way == f"arms: {{{arm}: mine}}"
     assert answers(judged(tmp_path, tmp_path / "logs", way).scorecard) == RIGHT
 

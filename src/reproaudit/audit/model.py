@@ -451,7 +451,7 @@ class Claim(StrictModel):
     """A permanent id, never reused: the slug, a dot, and words joined by hyphens or underscores."""
     says: Annotated[Text, at_most_words(25)]
     """The paper's claim in at most 25 of our words."""
-    short: Annotated[Text, at_most_words(12)]
+    short: Annotated[Text, at_most_words(12), AfterValidator(lambda text: text.removesuffix("."))]
     """A finite clause of at most twelve words, from which sentences are made."""
     wording: Literal["from_source", "recalled", "derived"] = "from_source"
     """Whether the claim's words were read in the source, are from memory, or follow by algebra."""

@@ -207,12 +207,12 @@ def note_in(file: Path) -> str:
 
 @app.command()
 def schema(
-    part: Annotated[
-        str | None,
-        Argument(help="A kind of check, a part of an audit, or a field; 'all' for a page."),
+    parts: Annotated[
+        list[str] | None,
+        Argument(help="Kinds of checks, parts of an audit, or fields; 'all' for a page."),
     ] = None,
 ) -> None:
-    """Print the JSON Schema of an audit, or what one part of it is made of.
+    """Print the JSON Schema of an audit, or what parts of it are made of.
 
     The parts are audit, group, readings, tier, axis, bound, measurement, experiment, arm, claim,
     grade and quantity; and of the mapping by which results are read: files, mapping, columns, runs.
@@ -220,7 +220,7 @@ def schema(
     from reproaudit.audit.schema import schema_text
     from reproaudit.service.parts import part_text
 
-    sys.stdout.write(schema_text() if part is None else part_text(part))
+    sys.stdout.write("\n".join(map(part_text, parts)) if parts else schema_text())
 
 
 @app.command()

@@ -370,7 +370,8 @@ def _absent_arms(
     if others := others or [tag for tag in tags if _is_of_none(tag, roles)][:MOST_LISTED]:
         is_one = len(others) == len(names) == 1
         asked_for = f"that is {names[0]}" if is_one else "they are among these"
-        way = f"if {asked_for}, write in a mapping `{_arms_line(names, others)}`."
+        line = _arms_line(names, others)
+        way = f"if {asked_for}, write `{line}` in a mapping, or under `files:` in the audit."
         yield f"The logs have {some(others)}; {way}"
 
 
