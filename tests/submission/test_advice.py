@@ -13,6 +13,9 @@ from test_producers import ARMS, AUDIT, SCALAR, SERIES, counts, judged, notes, r
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.errors import AuditError
+from reproaudit.intake.importing import ImportedLogs, _answers
+from reproaudit.logs.logged import LogError, LogsError
+from reproaudit.logs.mapping import MappingFile
 from reproaudit.service.judge import Judged, judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
@@ -103,6 +106,20 @@ def test_no_line_is_offered_that_was_given(tmp_path: Path, given: str) -> None:
     assert "settings: []" not in told
 
 
+def test_a_line_that_is_refused_when_it_is_there_stands_in_no_block() -> None:
+    def again(answered: MappingFile) -> ImportedLogs:
+        if "seeds" in answered.number:
+            raise LogError("a.csv", "found none.", "number: [seeds]")
+        raise LogError("a.csv", "found no arm.")
+
+    refusal = LogsError("found two.", ["number: [seeds]", "overlap: later"])
+    *told, line = _answers(refusal, MappingFile(), again)
+    assert told[0] == "Then: a.csv: found no arm."
+    assert line == "overlap: later"
+    alone = LogError("a.csv", "found none.", "number: [seeds]")
+    assert [*_answers(alone, MappingFile(), again)] == []
+
+
 def test_lists_in_several_files_of_an_arm_are_numbered(tmp_path: Path) -> None:
     for arm, own in ARMS.items():
         for part, numbers in (("part1", own[:3]), ("part2", own[3:])):
@@ -186,7 +203,7 @@ COURSE = "step,value\n0,0.1\n10,{half}\n20,{value}\n"
         ("{arm}/s{seed}.{tag}.csv", "s{seed}.{tag}.csv"),
     ],
 )
-@pytest.mark.parametrize("written", [NUMBER, COURSE])
+@pytest.mark.parametrize("written", [NUMBER, "{value}", COURSE])
 def test_a_tag_in_a_name_is_offered_and_read(
     tmp_path: Path, name: str, pattern: str, written: str
 ) -> None:

@@ -758,17 +758,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = {as_template(tag, asked.arms) for tag in steps}
-    seeded = [tag for tag in tags if "{seed}" in tag]  # beside which others sum up
-    likely = seeded or tags
-    fitting = {
-        name: [tag for tag in likely if is_called(name, tag)]
-        or [tag for tag in likely if words_of_name(name) <= words_of_name(tag)]
-        or [tag for tag in likely if abbreviates(name, tag)]
-        or [tag for tag in seeded if len(wanted) == 1]
-        or [tag for tag in likely if (of_arms or len(wanted) == 1) and may_be(name, tag)]
-        for name in sorted(wanted)
-    }
-    sure = {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
+    sure = _sure_tags(wanted, tags)
     in_order = sorted(wanted, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
         name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
@@ -797,6 +787,22 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if any("{seed}" in tag or (counted and "{" in tag) for tag in sure.values()):
         raise fault  # this line tells the seeds, too
     return [fault]
+
+
+def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
+    """Return the tag of each wanted measurement of which one alone fits, by its name."""
+    of_arms = any("{arm}" in tag for tag in tags)
+    seeded = [tag for tag in tags if "{seed}" in tag]  # beside which others sum up
+    likely = seeded or tags
+    fitting = {
+        name: [tag for tag in likely if is_called(name, tag)]
+        or [tag for tag in likely if words_of_name(name) <= words_of_name(tag)]
+        or [tag for tag in likely if abbreviates(name, tag)]
+        or [tag for tag in seeded if len(wanted) == 1]
+        or [tag for tag in likely if (of_arms or len(wanted) == 1) and may_be(name, tag)]
+        for name in sorted(wanted)
+    }
+    return {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
 
 
 def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:

@@ -188,7 +188,7 @@ class MappingFile(StrictModel):
     """Arm of the audit -> its name in the logs, where that is another, be it null or a number."""
     names: Text | None = None
     """Where it stands in the files' names what tells runs apart: ``{arm}/seed{seed}_step{step}``;
-    a setting's name may stand in braces, too, and * for any characters."""
+    a setting's name may stand in braces, too, ``{tag}`` for a tag, and * for any characters."""
     columns: Columns = Columns()
     """The roles of columns, where their names do not say them."""
     number: tuple[Literal["seeds", "steps"], ...] = ()

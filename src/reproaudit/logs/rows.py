@@ -284,6 +284,8 @@ def _header(
     if all(number_of(cell) is not None for cell in header):
         if not comments and _is_stepped(plain):
             return ["step", "value"]
+        if not comments and len(plain) == len(header) == 1:
+            return ["value"]
         if not comments or len(comments[-1]) != len(header):
             fault = f"found numbers ({', '.join(header[:4])}) in the first row"
             text = f"{fault}; expected the names of the columns. Write them above."
