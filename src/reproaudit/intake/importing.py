@@ -44,7 +44,7 @@ from reproaudit.intake.roles import (
     place_runs,
     refuse_unmatched,
 )
-from reproaudit.judge.alike import AS_FAR
+from reproaudit.judge.alike import AS_FAR, in_per_cent
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.joining import is_copy
@@ -450,7 +450,7 @@ class _Role:
 
     batch: Batch
     words: str  # what messages call it
-    runs: Mapping[int, PlacedRun]
+    runs: dict[int, PlacedRun]
     ignored: set[str]  # the tags that nothing was made of
     # measurement -> seed -> its curve; whole ones
     measured: dict[str, dict[int, Curve]] = field(default_factory=dict)
@@ -484,7 +484,7 @@ def _role(
     declared = request.audit.measurements_of(batch.experiment)
     tags = {tag for placed in runs.values() for tag in placed.run.curves}
     role = _Role(
-        batch, role_words(request.audit, batch), runs, tags, crashed=crashed.get(batch, ())
+        batch, role_words(request.audit, batch), dict(runs), tags, crashed=crashed.get(batch, ())
     )
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
@@ -504,7 +504,17 @@ def _role(
                     continue
                 if made is not None:
                     role.ignored -= made.tags
-                    if name in placed.percent:
+                    is_share = not in_per_cent(request.audit, batch.experiment, name)
+                    if made.percent:
+                        divided = (
+                            " and divided by 100, since nothing in the audit says per cent"
+                            * is_share
+                        )
+                        logged = f"'{name}' was logged in per cent{divided}"
+                        known = role.runs[seed].run
+                        told = replace(known, remarks=(*known.remarks, logged))
+                        role.runs[seed] = replace(placed, run=told)
+                    if name in placed.percent or (made.percent and is_share):
                         share = replace(made.curve, values=made.curve.values / 100)
                         made = replace(made, curve=share)
                     by_seed[seed] = made

@@ -27,7 +27,7 @@ from reproaudit.logs.logged import (
     number_of,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
-from reproaudit.logs.names import counts_items, is_length
+from reproaudit.logs.names import counts_items, is_length, says_percent
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75  # the share of equal distances from which steps count as evenly spaced
@@ -50,6 +50,8 @@ class Measured:
         gaps: why their curves may not be whole.
         steps: those of its curve; of a number made of series by their end, those of the series.
         emptied: the steps of the empty cells after their last numbers.
+        percent: whether it was logged in per cent, as a sign or a name says; a formula that
+            computes may have settled that itself.
     """
 
     curve: Curve
@@ -57,6 +59,7 @@ class Measured:
     gaps: tuple[str, ...]
     steps: frozenset[int]
     emptied: frozenset[int]
+    percent: bool
 
 
 def measure(
@@ -111,6 +114,8 @@ def measure(
         tuple(dict.fromkeys(gaps)),
         frozenset[int]().union(*(course.all_steps for course in courses)),
         frozenset(step for curve in reader.read.values() for step in curve.emptied),
+        not quantity.computes
+        and any(curve.percent or says_percent(tag) for (tag, _), curve in reader.read.items()),
     )
 
 

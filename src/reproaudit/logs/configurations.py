@@ -21,6 +21,7 @@ from reproaudit.logs.logged import (
     LoggedRun,
     flat,
     is_course,
+    is_percent,
     named_values,
     number_of,
     of_columns,
@@ -270,7 +271,7 @@ def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
         return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
     if isinstance(model, str):
         return None if isinstance(value, tuple) else str(value)
-    number = number_of(value)
+    number = None if is_percent(value) else number_of(value)
     if number is None or not math.isfinite(number):
         return None
     if isinstance(model, float):

@@ -157,6 +157,7 @@ class Curve:
         emptied: the steps of the empty cells after its last number.
         offers: the lines of a mapping that answer the fault.
         is_text: whether words stand where numbers would.
+        percent: whether numbers were written with the sign of per cent.
     """
 
     place: str
@@ -166,6 +167,7 @@ class Curve:
     emptied: tuple[int, ...] = ()
     offers: tuple[str, ...] = ()
     is_text: bool = False
+    percent: bool = False
 
     @property
     def all_steps(self) -> frozenset[int]:
@@ -247,6 +249,7 @@ class _Gathered:
     emptied: list[int] = field(default_factory=list)
     fault: str | None = None
     is_text: bool = False
+    percent: bool = False
 
 
 class CurveBuilder:
@@ -277,13 +280,16 @@ class CurveBuilder:
         value: float,
         at: LoggedCoordinates = NOWHERE,
         when: float = 0.0,
+        *,
+        percent: bool = False,
     ) -> None:
-        """Add a point; `when` is its time or line."""
+        """Add a point; `when` is its time or line, `percent` whether it was written with a %."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self.place, f"found the step {step}; expected one within ±2^53.")
         gathered = self._of(tag, at)
         gathered.points.append(_Point(step, value, when, self.file))
         gathered.emptied.clear()
+        gathered.percent |= percent
 
     def _of(self, tag: str, at: LoggedCoordinates) -> _Gathered:
         known = self._gathered.get((tag, at))
@@ -343,7 +349,8 @@ class CurveBuilder:
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in gathered.emptied if step > last)
             is_text = gathered.is_text and not points
-            made = Curve(self.place, steps, values, fault, emptied, offers, is_text)
+            percent = gathered.percent
+            made = Curve(self.place, steps, values, fault, emptied, offers, is_text, percent)
             curves.setdefault(tag, {})[at] = made
         return curves
 
@@ -448,15 +455,21 @@ def _out_of_order(earlier: _Point, later: _Point, is_plain: bool) -> str:
 
 
 def number_of(value: Any) -> float | None:
-    """Return the number that a cell or a JSON value holds; None if it is no number."""
+    """Return the number that a cell or a JSON value holds, in per cent 91 of 91 %; None if none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and "_" in value:
         return None
     try:
-        return float(value)  # "NaN" and "Infinity" among them
+        # "NaN" and "Infinity" among them
+        return float(value.rstrip().removesuffix("%") if isinstance(value, str) else value)
     except (ValueError, OverflowError):
         return None
+
+
+def is_percent(value: Any) -> bool:
+    """Return True for a number that is written with the sign of per cent."""
+    return isinstance(value, str) and value.rstrip().endswith("%") and number_of(value) is not None
 
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:

@@ -96,6 +96,11 @@ class LoggedQuantity(StrictModel):
         )
 
     @property
+    def computes(self) -> bool:
+        """Whether it is arithmetic, not a number as it was logged or one of a series."""
+        return re.fullmatch(r"\w+(\(\w+\))?", self.expression or "v") is None
+
+    @property
     def formula(self) -> str:
         """The tag or the expression."""
         return self.tag or self.expression or ""
@@ -196,8 +201,7 @@ class MappingFile(StrictModel):
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
     one_unit: Text | None = None
-    """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
-    unit."""
+    """Why what seems to be a share of 1 in one place, and per cent in another, is in one unit."""
     complete: Text | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 

@@ -108,6 +108,11 @@ _LAST_STEP = re.compile(
 _LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epochs")
 
 
+def says_percent(name: str) -> bool:
+    """Return True if a number is called as one in per cent: ``Test Accuracy (%)``, acc_pct."""
+    return "%" in name or not words_of_name(name).isdisjoint(("pct", "percent", "percentage"))
+
+
 def names_seed(parts: Iterable[str]) -> bool:
     """Return True if a folder or a file is called as what has one seed."""
     return any(SEED_IN_NAME.search(part) or _LIKE_SEED_IN_NAME.search(part) for part in parts)

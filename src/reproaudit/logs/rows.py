@@ -29,11 +29,10 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, STEP_NAMES, SUMMARIES, is_seed_name, normal
 
-_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*")
-IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
+_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*%?\s*")
+IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 """What may be a number of thousands, or one of three decimals."""
-_POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
-_PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
+_POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 INDEX = "index"  # the column of the names of rows, where its header is empty
@@ -185,7 +184,6 @@ def cells_table(
             text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
-    remarks += _per_cent(rows, header)
     if delimiter != "," and (example := _point_decimals(rows, name, delimiter)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
@@ -248,7 +246,7 @@ def _of_sheet(
     is_header = all(map(is_observed, names)) and not any(
         number_of(cell) is not None for cell in (*above, *names)
     )
-    if not (has_gaps and is_header and any(number_of(c.rstrip(" %")) for c in kept[2][1])):
+    if not (has_gaps and is_header and any(number_of(c) for c in kept[2][1])):
         return kept
     joined = [f"{over} {name}".strip() for over, name in zip(merged, names, strict=True)]
     remarks.append(f"the header of two rows was read as one, such as {joined[-1]}")
@@ -300,16 +298,6 @@ def _is_stepped(rows: Sequence[tuple[int, list[str]]]) -> bool:
     steps = [number_of(cells[0]) for _, cells in rows]
     whole = [step for step in steps if step is not None and step.is_integer()]
     return len(whole) == len(rows) and all(a < b for a, b in pairwise(whole))
-
-
-def _per_cent(rows: Sequence[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[str]:
-    """Take the sign from columns in per cent, in place; yield what they are."""
-    for position, column in enumerate(header):
-        filled = [cells for _, cells in rows if is_observed(cells[position])]
-        if filled and all(_PERCENT.fullmatch(cells[position]) for cells in filled):
-            yield f"'{column}' is in per cent, such as {filled[0][position].strip()}"
-            for cells in filled:
-                cells[position] = cells[position].replace("%", "").strip()
 
 
 def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str, delimiter: str) -> str | None:

@@ -28,6 +28,7 @@ from reproaudit.logs.logged import (
     LogSource,
     coordinates_of,
     is_course,
+    is_percent,
     number_of,
     of_columns,
     refuse_beyond,
@@ -491,7 +492,7 @@ def _take_row(
             is_text = isinstance(value, str) and re.search(r"\d", value) is None
             builder.spoil(tag, fault, at, is_text=is_text)
         else:
-            builder.add(tag, step, number, at, line)
+            builder.add(tag, step, number, at, line, percent=is_percent(value))
 
 
 def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int | None:

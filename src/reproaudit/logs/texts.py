@@ -247,12 +247,12 @@ def _split(line: str, gap: str) -> list[str]:
 # --- lines of numbers by name ---------------------------------------------------------------------
 
 _NUMBER = (
-    r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?(?:/\d+(?![\d./:])|[kKM](?![A-Za-z])|/s(?:ec)?\b)?"
+    r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?(?:/\d+(?![\d./:])|[kKM](?![A-Za-z])|/s(?:ec)?\b| *%)?"
     r"|nan|inf))"
 )
-_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time or a mean in parentheses
+_AFTER = r"(?: *\([^()]*\))?"  # a time or a mean in parentheses
 _MARKED = re.compile(rf"([A-Za-z][^:=|,]*?) *[:=] *{_NUMBER}{_AFTER}")
-_WHOLE = re.compile(rf"{_NUMBER}%?")
+_WHOLE = re.compile(_NUMBER)
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-]|,\d)")
 _HEAD = re.compile(r"^[A-Za-z][A-Za-z ]*: +(?=[A-Za-z][\w ]* [\w ]*[:=] *[-+.]?\d)")
 """What a line is about, before a name of several words."""

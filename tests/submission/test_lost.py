@@ -1,0 +1,189 @@
+"""What a log holds and an answer does not count is named; a unit that is unclear is asked about."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reproaudit.audit.loading import load_audit
+from reproaudit.errors import AuditError
+from reproaudit.intake.importing import explained_logs
+from reproaudit.service.judge import Judged, judge_logs
+
+HEAD = """\
+schema_version: 3
+paper: {slug: lost, title: Lost, year: 2026, read: {text: abstract}}
+method: ours
+"""
+BEATS = "{kind: beats, value: accuracy, arm: baseline, higher: true, from: paper}"
+BETTER = f"better: {{says: Ours is better., main: true, holds_if: [{BEATS}]}}"
+OURS = (0.91, 0.93, 0.92, 0.94, 0.915)
+BASELINE = (0.84, 0.85, 0.86, 0.83, 0.85)
+RUNS = [
+    {"seed": seed, "arm": arm, "accuracy": value}
+    for arm, values in (("ours", OURS), ("baseline", BASELINE))
+    for seed, value in enumerate(values)
+]
+
+
+def reaches(bound: str) -> str:
+    held = f"{{kind: reaches, value: accuracy, {bound}, from: paper}}"
+    return f"reaches: {{says: Ours reaches it., holds_if: [{held}], no_control: a number}}"
+
+
+def audit_file(folder: Path, claims: Iterable[str] = (BETTER,), more: str = "") -> Path:
+    file = folder / "lost.yaml"
+    listed = "".join(f"  {claim}\n" for claim in claims)
+    file.write_text(f"{HEAD}{more}claims:\n{listed}", encoding="utf-8")
+    return file
+
+
+def judged(
+    folder: Path,
+    log: Path,
+    mapping: str = "{}",
+    claims: Iterable[str] = (BETTER,),
+    more: str = "",
+) -> Judged:
+    stated = folder / "mapping.yaml"
+    stated.write_text(mapping, encoding="utf-8")
+    return judge_logs(load_audit(audit_file(folder, claims, more)), [log], stated)
+
+
+def refusal(folder: Path, log: Path, *stated: Any) -> str:
+    with pytest.raises(AuditError) as error:
+        judged(folder, log, *stated)
+    return str(error.value)
+
+
+def counts(made: Judged) -> list[tuple[int, int]]:
+    """Return of each claim the runs that say yes, and those that say anything."""
+    return [(claim.base.yes, claim.base.n) for claim in made.scorecard.claims]
+
+
+def notes(made: Judged) -> str:
+    assert made.logs is not None
+    return "\n".join(made.logs.lines)
+
+
+def explained(folder: Path, log: Path, more: str = "") -> str:
+    return "\n".join(explained_logs(load_audit(audit_file(folder, more=more)), [log], None))
+
+
+def dumped(file: Path, tree: object) -> Path:
+    file.write_text(json.dumps(tree), encoding="utf-8")
+    return file
+
+
+def tabled(file: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
+    written = io.StringIO()
+    table = csv.DictWriter(written, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    file.write_text(written.getvalue(), encoding="utf-8")
+    return file
+
+
+def changed(change: Callable[[float], object], name: str = "accuracy") -> list[dict[str, Any]]:
+    """Return the runs with other numbers, under a name."""
+    return [
+        {**{k: v for k, v in run.items() if k != "accuracy"}, name: change(float(run["accuracy"]))}
+        for run in map(dict[str, Any], RUNS)
+    ]
+
+
+# --- in one unit ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scale", "bound", "way"),
+    [
+        (100, "at_least: 0.95", "runs: [{match: '*', percent: [accuracy]}]"),
+        (100, "at_most: 0.95", "runs: [{match: '*', percent: [accuracy]}]"),
+        (1, "at_least: 95", "mapping: {accuracy: {expression: 100 * v, let: {v: accuracy}}}"),
+    ],
+)
+def test_a_bound_in_another_unit_than_the_numbers_is_asked_about(tmp_path, scale, bound, way):
+    log = dumped(tmp_path / "runs.json", changed(lambda value: value * scale))
+    claims = (BETTER, reaches(bound))
+    (line,) = refusal(tmp_path, log, "{}", claims).splitlines()
+    assert f"the audit's number {bound.rpartition(' ')[2]}" in line
+    assert f"numbers up to {0.92 * scale:g} in 'ours'" in line
+    assert line.count("`") == 4
+    right = (5, 5) if "most" in bound else (0, 5)
+    assert counts(judged(tmp_path, log, way, claims))[1] == right
+    kept = judged(tmp_path, log, "one_unit: The paper counts so.", claims)
+    assert counts(kept)[0] == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("scale", "bound"),
+    [
+        (1, "at_least: 0.9"),
+        (100, "at_least: 90"),
+        (100, "at_most: 0.1"),  # a loss that did not fall
+        (0.1, "at_most: 50"),  # a loss far below its bound
+        (1000, "at_least: 0.95"),  # nobody's per cent
+    ],
+)
+def test_a_bound_that_may_be_in_the_unit_of_the_numbers_is_not_asked_about(tmp_path, scale, bound):
+    log = dumped(tmp_path / "runs.json", changed(lambda value: value * scale))
+    assert counts(judged(tmp_path, log, claims=(BETTER, reaches(bound))))[0] == (5, 5)
+
+
+def test_a_number_that_is_to_be_equalled_is_a_bound(tmp_path):
+    held = "{kind: equals, value: accuracy, to: 0.92, within: 0.01, from: paper}"
+    claims = (
+        f"equals: {{says: Ours has 92 %., main: true, holds_if: [{held}], no_control: a number}}",
+    )
+    log = dumped(tmp_path / "runs.json", changed(lambda value: value * 100))
+    assert "the audit's number 0.92 and numbers up to 92" in refusal(tmp_path, log, "{}", claims)
+
+
+SIGNED = "'accuracy' was logged in per cent"
+DIVIDED = f"{SIGNED} and divided by 100"
+
+
+@pytest.mark.parametrize("write", [dumped, tabled])
+@pytest.mark.parametrize("sign", ["%", " %"])
+@pytest.mark.parametrize("bound", [0.9, 90])
+def test_a_sign_of_per_cent_is_read(tmp_path, write, sign, bound):
+    log = write(tmp_path / "runs.json", changed(lambda value: f"{value * 100:g}{sign}"))
+    if write is tabled:
+        log = log.rename(tmp_path / "runs.csv")
+    made = judged(tmp_path, log, claims=(BETTER, reaches(f"at_least: {bound}")))
+    assert counts(made) == [(5, 5), (5, 5)]
+    assert (DIVIDED in notes(made)) is (bound < 1)
+    assert SIGNED in notes(made)
+
+
+@pytest.mark.parametrize("name", ["Test Accuracy (%)", "accuracy_pct", "accuracy [%]"])
+def test_a_name_that_says_per_cent_is_read(tmp_path, name):
+    log = tabled(tmp_path / "runs.csv", changed(lambda value: value * 100, name))
+    way = f'mapping: {{accuracy: "{name}"}}'
+    assert f"`{way}`" in refusal(tmp_path, log)
+    made = judged(tmp_path, log, way, claims=(BETTER, reaches("at_least: 0.92")))
+    assert counts(made) == [(5, 5), (3, 5)]
+    assert DIVIDED in notes(made)
+    computed = f'mapping: {{accuracy: {{expression: v / 100, let: {{v: "{name}"}}}}}}'
+    made = judged(tmp_path, log, computed, claims=(BETTER, reaches("at_least: 0.92")))
+    assert counts(made) == [(5, 5), (3, 5)]
+    assert SIGNED not in notes(made)
+
+
+def test_a_sign_of_per_cent_in_a_printed_line_is_read(tmp_path):
+    for run in RUNS:
+        folder = tmp_path / "logs" / f"{run['arm']}-seed{run['seed']}"
+        folder.mkdir(parents=True)
+        lines = [f"epoch {n}: accuracy: {float(run['accuracy']) * 10 * n:.1f}%" for n in (1, 10)]
+        (folder / "train.log").write_text("\n".join(lines))
+    last = "mapping: {accuracy: {expression: last(v), let: {v: accuracy}}}"
+    made = judged(tmp_path, tmp_path / "logs", last, (BETTER, reaches("at_least: 0.92")))
+    assert counts(made) == [(5, 5), (3, 5)]
+    assert DIVIDED in notes(made)
