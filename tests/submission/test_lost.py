@@ -14,6 +14,7 @@ import pytest
 from reproaudit.audit.loading import load_audit
 from reproaudit.errors import AuditError
 from reproaudit.intake.importing import explained_logs
+from reproaudit.intake.reading import read_submission
 from reproaudit.service.judge import Judged, judge_logs
 
 HEAD = """\
@@ -187,3 +188,79 @@ def test_a_sign_of_per_cent_in_a_printed_line_is_read(tmp_path):
     made = judged(tmp_path, tmp_path / "logs", last, (BETTER, reaches("at_least: 0.92")))
     assert counts(made) == [(5, 5), (3, 5)]
     assert DIVIDED in notes(made)
+
+
+# --- coordinates that the audit does not have -----------------------------------------------------
+
+AXIS = """\
+axes: {dataset: {values: [mmlu, gsm8k]}}
+measurements: {accuracy: {once: [dataset], says: Accuracy.}}
+"""
+LACKS = "Not in the audit's axis 'dataset', and not used:"
+
+
+def on(*datasets: str) -> list[dict[str, Any]]:
+    return [{**run, "dataset": name} for run in RUNS for name in datasets]
+
+
+def side_by_side(*datasets: str) -> list[dict[str, Any]]:
+    return [
+        {"seed": seed, "dataset": name, "ours": ours, "baseline": baseline}
+        for seed, (ours, baseline) in enumerate(zip(OURS, BASELINE, strict=True))
+        for name in datasets
+    ]
+
+
+@pytest.mark.parametrize("rows", [on, side_by_side])
+def test_rows_at_places_that_the_audit_lacks_are_counted(tmp_path, rows):
+    log = tabled(tmp_path / "runs.csv", rows("mmlu", "extra", "gsm8k"))
+    made = judged(tmp_path, log, more=AXIS)
+    assert counts(made) == [(5, 5)]
+    assert f"{LACKS} extra (10 numbers)." in notes(made)
+    assert f"{LACKS} extra (10 numbers)." in made.scorecard.made.remarks
+    assert f"{LACKS} extra (1 number)." in explained(tmp_path, log, AXIS)
+    whole = tabled(tmp_path / "whole.csv", rows("mmlu", "gsm8k"))
+    assert LACKS not in notes(judged(tmp_path, whole, more=AXIS))
+
+
+def test_a_refusal_names_the_places_that_the_audit_lacks(tmp_path):
+    log = tabled(tmp_path / "runs.csv", on("extra", "other"))
+    told = refusal(tmp_path, log, "{}", (BETTER,), AXIS)
+    assert f"{LACKS} extra (10 numbers), other (10 numbers)." in told
+    assert "mapping:" not in told
+
+
+def test_a_folder_has_no_number_at_a_place_that_the_audit_lacks(tmp_path):
+    audit = load_audit(audit_file(tmp_path, more=AXIS.replace("[mmlu, gsm8k]", "[1, 2, 3]")))
+    folder = tmp_path / "handed"
+    folder.mkdir()
+    for arm, values in (("ours", OURS), ("baseline", BASELINE)):
+        rows = [
+            {"seed": seed, "dataset": place, "accuracy": "" if place == 3 else value}
+            for seed, value in enumerate(values)
+            for place in (1, 2, 3, 4)
+        ]
+        tabled(folder / f"{arm}.csv", rows)
+    manifest = json.dumps(
+        {
+            "schema_version": 1,
+            "paper": "lost",
+            "who": "A. Reader",
+            "source": "runs",
+            "framework": "none",
+            "date": "2026-01-01",
+            "tier": "paper",
+            "runs": [
+                {
+                    "experiment": "runs",
+                    "seeds": [0, 1, 2, 3, 4],
+                    "settings": settings,
+                    "files": [f"{arm}.csv"],
+                }
+                for arm, settings in (("ours", {}), ("baseline", {"arm": "baseline"}))
+            ],
+        }
+    )
+    (folder / "manifest.yaml").write_text(manifest)
+    with pytest.raises(AuditError, match="other coordinates than the declared ones"):
+        read_submission(audit, folder)

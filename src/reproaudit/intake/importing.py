@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,7 +30,7 @@ from reproaudit.intake.labels import (
     with_plain_tags,
     with_readings,
 )
-from reproaudit.intake.measuring import Measured, measure
+from reproaudit.intake.measuring import Measured, measure, off_axes, off_axes_words, places_of
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, absence, role_words
 from reproaudit.intake.reading import left_out_words
@@ -50,8 +51,10 @@ from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
     MOST_LISTED,
+    NOWHERE,
     Curve,
     LogError,
+    LoggedCoordinates,
     LoggedRun,
     LogsError,
     MisfitError,
@@ -193,6 +196,7 @@ def _imported(
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
     told = _judged_of([*_counted(given, asked, runs, parts)], runs, unfinished, strays)
     counted = [*(on_one_line(sentence, 5_000) for sentence in told), *_void(roles)]
+    counted += off_axes_words(_off_axes(roles))
     counted += [*_absent_arms(request, asked, roles, strays), *unmatched]
     notes = counted + [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
@@ -344,7 +348,16 @@ def _indented(line: str) -> str:
 
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
-    _, _, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
+    _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
+    places = NOWHERE.union(
+        *(
+            places_of(
+                audit.measurements_of(experiment).values(),
+                audit.values_of(experiment, request.tier),
+            )
+            for experiment in audit.experiments
+        )
+    )
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
@@ -354,12 +367,12 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
                 lines += str(error).splitlines()
                 continue
             for run in labelled_runs(runs, asked, audit):
-                lines += _explained(run, asked)
+                lines += _explained(run, asked, places)
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
     return [_indented(line) for line in lines]
 
 
-def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
+def _explained(run: LoggedRun, asked: Asked, places: LoggedCoordinates) -> Iterator[str]:
     seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
     yield f"{run.name}: {run.source}{seed}"
     if run.columns:
@@ -370,7 +383,9 @@ def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
     for noun, is_wanted in (("wanted", True), ("not used", False)):
         if tags := [tag for tag in run.curves if asked.wants(tag) is is_wanted]:
             yield f"  {noun}: {', '.join(tags)}"
-    yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
+    wanted = [tag for tag in run.curves if asked.wants(tag)]
+    lost = off_axes_words(off_axes(run, wanted, places))
+    yield from (f"  {why}" for why in (*lost, *run.not_whole, *run.remarks))
 
 
 def _asked(
@@ -458,6 +473,7 @@ class _Role:
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
     crashed: Collection[int] = ()  # the seeds of runs that did not finish
+    off_axes: Counter[tuple[str, str]] = field(default_factory=Counter)
     # sentences on runs that lack what others of the role logged
     lacking: list[str] = field(default_factory=list)
     # lines of a mapping that make a measurement of what was withheld
@@ -489,6 +505,7 @@ def _role(
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
+        places = places_of([declared[name]], settings)
         by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, placed in runs.items():
@@ -502,6 +519,8 @@ def _role(
                     role.offers += error.offers
                     role.ignored.discard(name)
                     continue
+                read = quantity.tags if made is None else made.tags
+                role.off_axes += off_axes(placed.run, read, places)
                 if made is not None:
                     role.ignored -= made.tags
                     is_share = not in_per_cent(request.audit, batch.experiment, name)
@@ -717,13 +736,18 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
-        akin = {tag: [name for name in absent if kin(name, tag)] for tag in ignored}
+        others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
+        akin = {tag: [name for name in absent if name != tag and kin(name, tag)] for tag in ignored}
         for tag, names in akin.items():
             called = names[0] if len(names) == 1 else "NAME"
             if names:
                 others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
         raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
+
+
+def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:
+    return sum((role.off_axes for role in roles), Counter())
 
 
 def _notes(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,9 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
+from reproaudit.formats.numbers import counted
 from reproaudit.logs.logged import (
+    NOWHERE,
     Curve,
     LogError,
     LoggedCoordinates,
@@ -25,6 +28,7 @@ from reproaudit.logs.logged import (
     coordinates_of,
     is_course,
     number_of,
+    some,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
 from reproaudit.logs.names import counts_items, is_length, says_percent
@@ -117,6 +121,35 @@ def measure(
         not quantity.computes
         and any(curve.percent or says_percent(tag) for (tag, _), curve in reader.read.items()),
     )
+
+
+def places_of(
+    declared: Iterable[Declaration], settings: Mapping[str, SettingValue]
+) -> LoggedCoordinates:
+    """Return every place along the axes of some measurements."""
+    axes = [axis for declaration in declared for axis in declaration.axes]
+    every = (coordinates_of({axis.name: at}) for axis in axes for at in axis.coordinates(settings))
+    return NOWHERE.union(*every)
+
+
+def off_axes(
+    run: LoggedRun, tags: Iterable[str], places: LoggedCoordinates
+) -> Counter[tuple[str, str]]:
+    """Count the numbers of a run that lie at other places, by axis and coordinate."""
+    counts = Counter[tuple[str, str]]()
+    for at, curve in (each for tag in tags for each in run.curves.get(tag, {}).items()):
+        for axis, place in at - places:
+            called = place if isinstance(place, str) else f"{place:g}"
+            counts[axis, called] += len(curve.values)
+    return +counts
+
+
+def off_axes_words(counts: Counter[tuple[str, str]]) -> Iterator[str]:
+    """Yield what is said of numbers that lie at no coordinate of an axis."""
+    for axis in dict.fromkeys(axis for axis, _ in counts):
+        own = sorted((at, count) for (other, at), count in counts.items() if other == axis)
+        listed = [f"{at} ({counted(count, 'number')})" for at, count in own]
+        yield f"Not in the audit's axis '{axis}', and not used: {some(listed)}."
 
 
 class _CurveReader:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +30,14 @@ from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import MANIFEST, Manifest, ManifestRuns, Placed, read_manifest
-from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
+from reproaudit.intake.measuring import (
+    end_beside,
+    measure,
+    measurements_of,
+    off_axes,
+    places_of,
+    stated_length,
+)
 from reproaudit.intake.pooling import absence, role_words
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
@@ -419,7 +425,7 @@ def _declared(
 ) -> Curve:
     """Return a measurement of a run, once its coordinates and numbers are as declared."""
     measured = measure(run, settings, name, declared, LoggedQuantity(tag=name))
-    if measured is None or len(run.curves[name]) > math.prod(declared.shape(settings)):
+    if measured is None or off_axes(run, [name], places_of([declared], settings)):
         axes = [
             f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
             for axis in declared.axes
