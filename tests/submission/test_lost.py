@@ -264,3 +264,40 @@ def test_a_folder_has_no_number_at_a_place_that_the_audit_lacks(tmp_path):
     (folder / "manifest.yaml").write_text(manifest)
     with pytest.raises(AuditError, match="other coordinates than the declared ones"):
         read_submission(audit, folder)
+
+
+# --- settings below other names -------------------------------------------------------------------
+
+MODEL = "settings: [{from: paper, at: Table 1, values: {model: llama, lr: 0.1}}]\n"
+
+
+@pytest.mark.parametrize("arguments", ["pretrained=llama,dtype=float16", {"pretrained": "llama"}])
+def test_the_model_is_what_the_backend_was_given(tmp_path, arguments):
+    for run in RUNS:
+        folder = tmp_path / "logs" / f"{run['arm']}-seed{run['seed']}"
+        folder.mkdir(parents=True)
+        tree = {
+            "config": {"model": "hf", "model_args": arguments, "random_seed": run["seed"]},
+            "results": {"sheep": {"acc,none": run["accuracy"]}},
+            "trainer": {"lr": 0.2, "device": "gpu"},
+            "train": {"lr": 0.0},
+        }
+        dumped(folder / "results_1.json", tree)
+    way = 'mapping: {accuracy: "results.sheep.acc,none"}'
+    made = judged(tmp_path, tmp_path / "logs", way, more=MODEL)
+    assert counts(made) == [(5, 5)]
+    (others,) = (line for line in made.scorecard.made.remarks if line.startswith("Other settings"))
+    assert others == "Other settings than the audit's, of 'runs': lr 0.2 in place of 0.1."
+    assert not any("Not stated" in remark for remark in made.scorecard.made.remarks)
+    assert "ignored tags: train.lr" in notes(made)
+
+
+@pytest.mark.parametrize("beside", ["inside", "above"])
+def test_a_setting_in_an_object_of_settings_is_said_of_every_row(tmp_path, beside):
+    trainer = {"trainer": {"lr": 0.2, "steps_done": 7}}
+    rows = [{**run, **trainer} for run in RUNS] if beside == "inside" else [*RUNS]
+    tree = rows if beside == "inside" else {**trainer, "runs": rows}
+    made = judged(tmp_path, dumped(tmp_path / "runs.json", tree), more=MODEL)
+    assert counts(made) == [(5, 5)]
+    remarks = "\n".join(made.scorecard.made.remarks)
+    assert "Other settings than the audit's, of 'runs': lr 0.2 in place of 0.1." in remarks

@@ -22,6 +22,7 @@ from reproaudit.logs.names import (
     UNUSED_NAMES,
     is_own,
     is_seed_name,
+    is_set_below,
     is_setting_name,
     is_started_with,
     is_status_name,
@@ -155,7 +156,8 @@ def _holds_setting(column: str, source: LogSource, table: Table) -> bool:
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     asked = source.asked
-    is_known = column in asked.settings or (is_started_with(column) and _is_of_runs(column, table))
+    is_stated = is_started_with(column) or is_set_below(column, asked.settings)
+    is_known = column in asked.settings or (is_stated and _is_of_runs(column, table))
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
     if (numbers or clocks) and not is_known:

@@ -246,7 +246,7 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     if name in mapping.configuration:
         called = mapping.configuration[name]
         return called if called in run.config else None
-    candidates = [key for key in run.config if last_part(key) == name]
+    candidates = [_model_of(key, run) for key in run.config if last_part(key) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
         listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)
@@ -254,6 +254,12 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
         way = "Name the right one under 'configuration' in the mapping, or null."
         raise LogError(run.name, f"{text} {way}")
     return next(iter(candidates), None)
+
+
+def _model_of(key: str, run: LoggedRun) -> str:
+    """Return what names the model where `model` is lm-eval's backend: ``model_args.pretrained``."""
+    named = (f"{key}_args.{own}" for own in ("pretrained", "model"))
+    return next((name for name in named if name in run.config), key)
 
 
 def as_setting(value: Any, model: SettingValue) -> SettingValue | None:

@@ -36,6 +36,7 @@ from reproaudit.logs.names import (
     SEED_NAMES,
     is_own,
     is_seed_name,
+    is_set_below,
     is_setting_name,
     is_started_with,
     is_summed,
@@ -289,8 +290,9 @@ def _inherited(above: tuple[str, ...], tree: Mapping[str, Any], asked: Asked) ->
     said: dict[str, Any] = {}
     for name, value in tree.items():
         whole = ".".join((*above, name))
-        if isinstance(value, dict) and is_setting_name(f"{name}."):
-            said |= dict(flat(whole, value, ""))
+        is_said = is_setting_name(f"{name}.")
+        below = flat(whole, value, "") if isinstance(value, dict) else ()
+        said |= {n: v for n, v in below if is_said or is_set_below(n, asked.settings)}
         is_text = isinstance(value, str) and number_of(value) is None
         tells = is_text and (bool(above) or names_arm(name) or value in asked.arms)
         is_setting = name in asked.settings or (above and is_started_with(name))
