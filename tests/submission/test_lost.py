@@ -301,3 +301,82 @@ def test_a_setting_in_an_object_of_settings_is_said_of_every_row(tmp_path, besid
     assert counts(made) == [(5, 5)]
     remarks = "\n".join(made.scorecard.made.remarks)
     assert "Other settings than the audit's, of 'runs': lr 0.2 in place of 0.1." in remarks
+
+
+# --- lists of rows, words in the place of numbers, rows of means ----------------------------------
+
+ABLATION = [{**run, "accuracy": 0.5} for run in RUNS]
+
+
+@pytest.mark.parametrize("names", [("main", "ablation"), ("cifar", "imagenet")])
+def test_two_lists_of_runs_are_told_apart_by_what_stands_above_them(tmp_path, names):
+    first, second = names
+    log = dumped(tmp_path / "runs.json", {first: RUNS, second: ABLATION})
+    told = refusal(tmp_path, log)
+    assert f"found heading = '{second}', where '{log} (heading {first}, arm ours" in told
+    way = f'runs: [{{match: "*heading {second}*", ignore: true}}]'
+    assert f"`{way}` leaves those out" in told
+    assert counts(judged(tmp_path, log, way)) == [(5, 5)]
+    assert counts(judged(tmp_path, log, way.replace(second, first))) == [(0, 5)]
+    named = judged(tmp_path, log, f"mapping: {{accuracy: {first}.accuracy}}")
+    assert counts(named) == [(5, 5)]
+    assert f"ignored tags: {second}.accuracy" in notes(named)
+
+
+def test_two_lists_of_runs_lie_along_an_axis_that_the_mapping_names(tmp_path):
+    log = dumped(tmp_path / "runs.json", {"mmlu": RUNS, "gsm8k": ABLATION})
+    made = judged(tmp_path, log, "columns: {axes: {dataset: heading}}", more=AXIS)
+    assert counts(made) == [(0, 5)]
+    alone = judged(
+        tmp_path,
+        dumped(tmp_path / "more.json", {"mmlu": RUNS, "gsm8k": RUNS, "extra": ABLATION}),
+        "columns: {axes: {dataset: heading}}",
+        more=AXIS,
+    )
+    assert counts(alone) == [(5, 5)]
+    assert f"{LACKS} extra (10 numbers)." in notes(alone)
+
+
+def test_numbers_of_one_run_in_two_lists_are_one_run(tmp_path):
+    tree = {
+        name: [{"seed": run["seed"], "arm": run["arm"], "value": run["accuracy"]} for run in runs]
+        for name, runs in (("accuracy", RUNS), ("loss", ABLATION))
+    }
+    log = dumped(tmp_path / "runs.json", tree)
+    made = judged(tmp_path, log, "mapping: {accuracy: accuracy.value}")
+    assert counts(made) == [(5, 5)]
+    assert "ignored tags: loss.value" in notes(made)
+
+
+def test_a_list_beside_the_runs_is_no_part_of_their_names(tmp_path):
+    times = [{"seed": run["seed"], "arm": run["arm"], "seconds": 3} for run in RUNS]
+    made = judged(tmp_path, dumped(tmp_path / "runs.json", {"done": RUNS, "times": times}))
+    assert counts(made) == [(5, 5)]
+    assert "ignored tags: times.seconds" in notes(made)
+
+
+def test_a_word_in_the_place_of_a_number_is_named_with_a_way_on(tmp_path):
+    rows: list[dict[str, Any]] = [
+        {**run, "accuracy": "OOM"} if (run["arm"], run["seed"]) == ("ours", 3) else run
+        for run in RUNS
+    ]
+    log = dumped(tmp_path / "runs.json", rows)
+    told = refusal(tmp_path, log)
+    way = f'runs: [{{match: "{log} (arm ours, seed 3)", status: crashed}}]'
+    assert f"found 'OOM', no number, in {log}:4; expected one. If the run failed" in told
+    assert f"`{way}`" in told
+    made = judged(tmp_path, log, way)
+    assert counts(made) == [(4, 4)]
+    assert "Void, since the run of 'ours' did not finish: seed 3." in notes(made)
+    told = refusal(tmp_path, dumped(log, changed(lambda value: f"{value} (best)")))
+    assert f"found '0.91 (best)', no number, in {log}:1; expected one that stands alone" in told
+
+
+@pytest.mark.parametrize(
+    "word", ["mean (5 seeds)", "Mean of 5 seeds", "avg (n=5)", "mean ± std (5)", "mean over 5 runs"]
+)
+def test_a_row_of_means_says_of_how_many(tmp_path, word):
+    rows: list[dict[str, Any]] = [*RUNS, {"seed": word, "arm": "ours", "accuracy": 0.5}]
+    made = judged(tmp_path, tabled(tmp_path / "runs.csv", rows))
+    assert counts(made) == [(5, 5)]
+    assert f"rows that sum others up were passed over: {word}" in notes(made)

@@ -215,6 +215,9 @@ class _CurveReader:
         place = f"{curve.place}, tag '{tag}'"
         if curve.fault is not None:
             last = self._of_series if curve.steps is None and is_course([*curve.values]) else ""
+            if curve.is_text:
+                rule = f'runs: [{{match: "{self._run.name}", status: crashed}}]'
+                last = f" If the run failed, say so in a mapping: `{rule}`; else leave it empty."
             raise LogError(place, f"{curve.fault}.{last}", *curve.offers)
         if curve.steps is not None and curve.steps[0] < 0:
             raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")

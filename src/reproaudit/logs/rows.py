@@ -36,11 +36,13 @@ _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
 INDEX = "index"  # the column of the names of rows, where its header is empty
+HEADING = "heading"  # the column of what stands above each of several tables or lists
 MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
 MOST_LEVELS = 4  # rows above the numbers of a table of pandas
 WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
 RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
 WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
+_OF_MANY = re.compile(r"\([^()]*\)|\b(of|over|n *=) *\d+.*$|\b\d+ *(seeds|runs|folds|trials)\b")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
 
@@ -401,8 +403,8 @@ def _title(line: int, row: TableRow) -> str:
 
 
 def _sums_up(cell: Any) -> bool:
-    """Tell whether a cell has nothing but words for sums in it: `Mean ± std`."""
-    text = str(cell).lower()
+    """Tell whether a cell has nothing but words for sums, and of how many: `Mean (5 seeds)`."""
+    text = _OF_MANY.sub("", str(cell).lower())
     words = {*re.findall(r"[^\W\d_]+", text)}
     return bool(words) and words <= SUMMARIES and not any(map(str.isdigit, text))
 

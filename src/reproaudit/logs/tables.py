@@ -487,9 +487,11 @@ def _take_row(
             )
         elif number is None:
             fault = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
+            is_text = isinstance(value, str) and re.search(r"\d", value) is None
             if IN_THOUSANDS.fullmatch(str(value)):
                 fault += ", written without a comma, which may part thousands or decimals"
-            is_text = isinstance(value, str) and re.search(r"\d", value) is None
+            elif not is_text:
+                fault += " that stands alone"
             builder.spoil(tag, fault, at, is_text=is_text)
         else:
             builder.add(tag, step, number, at, line, percent=is_percent(value))
