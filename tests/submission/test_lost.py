@@ -380,3 +380,59 @@ def test_a_row_of_means_says_of_how_many(tmp_path, word):
     made = judged(tmp_path, tabled(tmp_path / "runs.csv", rows))
     assert counts(made) == [(5, 5)]
     assert f"rows that sum others up were passed over: {word}" in notes(made)
+
+
+# --- columns, seeds and files ---------------------------------------------------------------------
+
+
+def test_columns_that_are_not_used_are_named(tmp_path):
+    beside = {"timestamp": "2026-01-01T10:00:11Z", "run_id": "", "wall_time": 12.5, "host": "n0"}
+    rows: list[dict[str, Any]] = [
+        {**run, **beside, "run_id": f"a{index}f3c9{index}"} for index, run in enumerate(RUNS)
+    ]
+    made = judged(tmp_path, tabled(tmp_path / "runs.csv", rows))
+    assert counts(made) == [(5, 5)]
+    assert "ignored tags: host, timestamp, wall_time" in notes(made)
+
+
+def test_all_of_many_columns_that_are_not_used_are_named(tmp_path):
+    beside = {f"number_{index:02}": index for index in range(40)}
+    log = tabled(tmp_path / "runs.csv", [{**run, **beside} for run in RUNS])
+    assert f"ignored tags: {', '.join(beside)}\n" in f"{notes(judged(tmp_path, log))}\n"
+
+
+def test_what_is_not_there_is_not_explained(tmp_path, cli):
+    audit = audit_file(tmp_path)
+    said = cli("import", audit, tmp_path / "nothere.csv", "--explain", code=2)
+    (line,) = said.err.splitlines()
+    assert "nothere.csv: no such file or folder" in line
+
+
+def test_a_seed_in_a_name_is_explained(tmp_path):
+    log = tabled(tmp_path / "ours-seed_3.csv", [{"accuracy": 0.9}])
+    first = explained(tmp_path, log).splitlines()[0]
+    assert first.endswith("table, seed 3 (its name ('ours-seed_3.csv'))")
+
+
+def test_several_numbers_of_one_seed_are_explained(tmp_path):
+    rows = [{"seed": 42, "arm": "ours", "accuracy": value} for value in OURS]
+    told = explained(tmp_path, tabled(tmp_path / "runs.csv", rows))
+    assert "  accuracy: found 5 numbers (lines 2 and 3) with no step for seed 42;" in told
+
+
+@pytest.mark.parametrize("write", ["rows", "files"])
+def test_a_seed_that_several_runs_share_was_logged(tmp_path, write):
+    runs = [{**run, "seed": 42} for run in RUNS]
+    log = tmp_path / "logs"
+    log.mkdir()
+    if write == "rows":
+        tabled(log / "runs.csv", runs)
+    for index, run in enumerate(runs if write == "files" else ()):
+        (log / f"{run['arm']}_{index}").mkdir()
+        dumped(log / f"{run['arm']}_{index}" / "run.json", run)
+    made = judged(tmp_path, log, "number: [seeds]")
+    assert counts(made) == [(5, 5)]
+    assert "runs share seed 42; they are counted from 0 in the order of names or rows" in notes(
+        made
+    )
+    assert "no seed was logged" not in notes(made)

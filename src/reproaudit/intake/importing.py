@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -30,7 +31,7 @@ from reproaudit.intake.labels import (
     with_plain_tags,
     with_readings,
 )
-from reproaudit.intake.measuring import Measured, measure, off_axes, off_axes_words, places_of
+from reproaudit.intake.measuring import Measured, axis_places, measure, off_axes, off_axes_words
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, absence, role_words
 from reproaudit.intake.reading import left_out_words
@@ -47,6 +48,7 @@ from reproaudit.intake.roles import (
 )
 from reproaudit.judge.alike import AS_FAR, in_per_cent
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import seeds_told
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
@@ -77,8 +79,10 @@ from reproaudit.logs.names import (
     tells_version,
     words_of_name,
 )
+from reproaudit.logs.rows import NOT_USED
 from reproaudit.records import Origin
 
+MOST_UNUSED = 40  # tags and columns that are not used, as a sentence lists them
 MOST_RULES = 4  # rules for runs that a sentence writes out
 
 
@@ -351,7 +355,7 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
     _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
     places = NOWHERE.union(
         *(
-            places_of(
+            axis_places(
                 audit.measurements_of(experiment).values(),
                 audit.values_of(experiment, request.tier),
             )
@@ -364,6 +368,8 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
             try:
                 runs, skipped = find_runs([path], asked, scratch)
             except AuditError as error:
+                if not path.exists():
+                    raise
                 lines += str(error).splitlines()
                 continue
             for run in labelled_runs(runs, asked, audit):
@@ -373,8 +379,11 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
 
 
 def _explained(run: LoggedRun, asked: Asked, places: LoggedCoordinates) -> Iterator[str]:
-    seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
-    yield f"{run.name}: {run.source}{seed}"
+    seeds: Mapping[int, str] = {}
+    with suppress(LogError):  # which is told where the run gets its seed
+        seeds = seeds_told(run)
+    stated = "".join(f", seed {seed} ({where})" for seed, where in seeds.items())
+    yield f"{run.name}: {run.source}{stated}"
     if run.columns:
         yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
     if run.config:
@@ -383,9 +392,14 @@ def _explained(run: LoggedRun, asked: Asked, places: LoggedCoordinates) -> Itera
     for noun, is_wanted in (("wanted", True), ("not used", False)):
         if tags := [tag for tag in run.curves if asked.wants(tag) is is_wanted]:
             yield f"  {noun}: {', '.join(tags)}"
-    wanted = [tag for tag in run.curves if asked.wants(tag)]
+    wanted = {tag: [*own.values()] for tag, own in run.curves.items() if asked.wants(tag)}
+    every = [(tag, curve) for tag, curves in wanted.items() for curve in curves]
+    faults = dict.fromkeys(f"{tag}: {curve.fault}" for tag, curve in every if curve.fault)
+    signed = [tag for tag, curves in wanted.items() if any(curve.percent for curve in curves)]
+    in_percent = [f"in per cent: {', '.join(signed)}"] if signed else []
     lost = off_axes_words(off_axes(run, wanted, places))
-    yield from (f"  {why}" for why in (*lost, *run.not_whole, *run.remarks))
+    told = (*faults, *in_percent, *lost, *run.not_whole, *run.remarks)
+    yield from (f"  {why}" for why in told)
 
 
 def _asked(
@@ -505,7 +519,7 @@ def _role(
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
-        places = places_of([declared[name]], settings)
+        places = axis_places([declared[name]], settings)
         by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, placed in runs.items():
@@ -523,20 +537,7 @@ def _role(
                 role.off_axes += off_axes(placed.run, read, places)
                 if made is not None:
                     role.ignored -= made.tags
-                    is_share = not in_per_cent(request.audit, batch.experiment, name)
-                    if made.percent:
-                        divided = (
-                            " and divided by 100, since nothing in the audit says per cent"
-                            * is_share
-                        )
-                        logged = f"'{name}' was logged in per cent{divided}"
-                        known = role.runs[seed].run
-                        told = replace(known, remarks=(*known.remarks, logged))
-                        role.runs[seed] = replace(placed, run=told)
-                    if name in placed.percent or (made.percent and is_share):
-                        share = replace(made.curve, values=made.curve.values / 100)
-                        made = replace(made, curve=share)
-                    by_seed[seed] = made
+                    by_seed[seed] = _in_unit(request, role, name, seed, made)
         if misfits:
             misfits |= {
                 f"seed {seed}: {placed.run.stopped}; {_way(request, [placed.run.name])}": None
@@ -554,6 +555,19 @@ def _role(
             role.absent.append(name)
     raise_all(faults)
     return role
+
+
+def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured) -> Measured:
+    """Return a measurement in the unit of the audit; its run tells that it was in per cent."""
+    placed = role.runs[seed]
+    is_share = not in_per_cent(request.audit, role.batch.experiment, name)
+    if made.percent:
+        divided = " and divided by 100, since nothing in the audit says per cent" * is_share
+        told = (*placed.run.remarks, f"'{name}' was logged in per cent{divided}")
+        role.runs[seed] = replace(placed, run=replace(placed.run, remarks=told))
+    if name in placed.percent or (made.percent and is_share):
+        return replace(made, curve=replace(made.curve, values=made.curve.values / 100))
+    return made
 
 
 def _reasons(
@@ -841,7 +855,9 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for batch in request.scope.batches:
         if batch not in {role.batch for role in roles} and not is_named(request.audit):
             yield absence(request.audit, batch)
-    if ignored := sorted({tag for role in roles for tag in role.ignored}):
-        yield f"ignored tags: {some(ignored)}"
+    every = [placed.run for role in roles for placed in role.runs.values()]
+    unused = {name for run in every for name, words in run.columns.items() if words == NOT_USED}
+    if ignored := sorted(unused.union(*(role.ignored for role in roles))):
+        yield f"ignored tags: {some(ignored, MOST_UNUSED)}"
     for role in roles:
         yield from left_out_words(role.words, role.withheld)

@@ -123,7 +123,7 @@ def measure(
     )
 
 
-def places_of(
+def axis_places(
     declared: Iterable[Declaration], settings: Mapping[str, SettingValue]
 ) -> LoggedCoordinates:
     """Return every place along the axes of some measurements."""

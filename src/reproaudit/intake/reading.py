@@ -31,11 +31,11 @@ from reproaudit.errors import did_you_mean
 from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import MANIFEST, Manifest, ManifestRuns, Placed, read_manifest
 from reproaudit.intake.measuring import (
+    axis_places,
     end_beside,
     measure,
     measurements_of,
     off_axes,
-    places_of,
     stated_length,
 )
 from reproaudit.intake.pooling import absence, role_words
@@ -425,7 +425,7 @@ def _declared(
 ) -> Curve:
     """Return a measurement of a run, once its coordinates and numbers are as declared."""
     measured = measure(run, settings, name, declared, LoggedQuantity(tag=name))
-    if measured is None or off_axes(run, [name], places_of([declared], settings)):
+    if measured is None or off_axes(run, [name], axis_places([declared], settings)):
         axes = [
             f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
             for axis in declared.axes

@@ -30,7 +30,7 @@ from reproaudit.logs.names import (
     normal,
     says_failure,
 )
-from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
+from reproaudit.logs.rows import NOT_USED, Table, cells_at, is_observed, is_said
 
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")  # A series that was downloaded from TensorBoard's page
@@ -130,12 +130,12 @@ def _is_like_seeds(column: str, table: Table) -> bool:
 
 def _role(column: str, source: LogSource, table: Table) -> str:
     if column in UNUSED_NAMES:
-        return "not used"
+        return NOT_USED
     if source.asked.plain:
         return "measurement"
     one_run = source.asked.columns.of_one_run
     if SETTING_PREFIXES.match(column):
-        return "not used" if one_run else "setting"
+        return NOT_USED if one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     if is_setting_name(column) and not one_run:
@@ -144,7 +144,7 @@ def _role(column: str, source: LogSource, table: Table) -> str:
     if any(str(row.get(column)).lower() in arms for _, row in table.rows):
         return "setting"
     if is_own(column) or column.startswith("tags."):
-        return "not used"
+        return NOT_USED
     is_setting = not one_run and _holds_setting(column, source, table)
     return "setting" if is_setting else "measurement"
 

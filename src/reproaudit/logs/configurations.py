@@ -179,19 +179,8 @@ def seed_of(
     is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
     if is_named and run.seed is not None:
         return run.seed
-    rule = f'runs: [{{match: "{run.name}", seed: 0}}]'
-    seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
-    for name, value in seeds_in(run.config):
-        text = str(value).strip()
-        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
-            text = (
-                f"found the seed {value!r} in its configuration ({name}); expected a whole number"
-            )
-            raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
-        seeds.setdefault(int(text), f"its configuration ({name})")
-    for part in run.parts:
-        for matched in SEED_IN_NAME.finditer(part):
-            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    rule = _seed_rule(run)
+    seeds = seeds_told(run)
     if len(seeds) == 1 or ("seeds" in mapping.number and not seeds):
         return next(iter(seeds), None)
     if not seeds:
@@ -213,6 +202,25 @@ def seed_of(
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
     raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
+
+
+def seeds_told(run: LoggedRun) -> dict[int, str]:
+    """Return the seeds that a run states, each with where it does; a LogError if one is none."""
+    seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
+    for name, value in seeds_in(run.config):
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
+            fault = f"found the seed {value!r} in its configuration ({name}); expected a whole"
+            raise LogError(run.name, f"{fault} number. Say in a mapping `{_seed_rule(run)}`.")
+        seeds.setdefault(int(text), f"its configuration ({name})")
+    for part in run.parts:
+        for matched in SEED_IN_NAME.finditer(part):
+            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    return seeds
+
+
+def _seed_rule(run: LoggedRun) -> str:
+    return f'runs: [{{match: "{run.name}", seed: 0}}]'
 
 
 def seed_ways(column: str | None) -> list[str]:

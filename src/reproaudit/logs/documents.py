@@ -21,9 +21,9 @@ from reproaudit.logs.configurations import HUGGING_FACE
 from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
-    SEEDS_COUNTED,
     LogError,
     LogSource,
+    counted_seeds,
     flat,
     named_values,
     number_of,
@@ -498,7 +498,7 @@ def unrolled(table: Table, asked: Asked) -> Table:
     refuse_beyond(MOST_ROWS, len(rows), "rows", "")
     columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
     if counted and not any(isinstance(row.get("seeds"), list) for _, row in table.rows):
-        remarks[SEEDS_COUNTED] = None
+        remarks[counted_seeds()] = None
     return replace(
         table, columns=columns, rows=rows, remarks=(*table.remarks, *remarks), alone=False
     )

@@ -30,10 +30,15 @@ UNSORTED = 0.25
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
-SEEDS_COUNTED = (
-    "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
-    "another arm has the same number rests on that order alone"
-)
+
+def counted_seeds(logged: int | None = None) -> str:
+    """Return what is said of runs whose seeds are counted; `logged` is the one that all have."""
+    cause = "no seed was logged" if logged is None else f"runs share seed {logged}"
+    return (
+        f"{cause}; they are counted from 0 in the order of names or rows, and which run of another "
+        "arm has the same number rests on that order alone"
+    )
+
 
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
@@ -102,10 +107,10 @@ def on_one_line(text: str, most: int = 500) -> str:
     return plain if len(plain) <= most else f"{plain[: most - 1]}…"
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], most: int = MOST_LISTED) -> str:
     """Return the first of several names, and how many more there are."""
-    rest = len(names) - MOST_LISTED
-    return ", ".join(names[:MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def of_columns(roles: Mapping[str, str]) -> str:
@@ -193,6 +198,7 @@ class LoggedRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None  # the seed, where the log has a column of seeds, or its name tells it
     seed_of: str = "its column of seeds"  # what the seed was read from
+    shared_seed: int | None = None  # the seed that other runs of its arm have, too, if one is
     # why no curve of it may be taken for whole: sampled, cut off, crashed
     not_whole: tuple[str, ...] = ()
     # True if its logger says that it did not finish: it crashed, or still runs

@@ -35,6 +35,7 @@ IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
+NOT_USED = "not used"  # the role of a column of which nothing is made
 INDEX = "index"  # the column of the names of rows, where its header is empty
 HEADING = "heading"  # the column of what stands above each of several tables or lists
 MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns

@@ -180,6 +180,7 @@ class _Key:
     settings: tuple[tuple[str, Any], ...]
     number: str | None = None
     line: int | None = None
+    shared: int | None = None  # the seed that others have, too
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
@@ -215,6 +216,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
+            shared_seed=key.shared,
             config={**table.config, **seeds, **dict(key.settings)},
             not_whole=(*not_whole, *builder.unfinished),
             failed=bool(builder.unfinished),
@@ -259,7 +261,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             seen[key, at] = repeat + 1
             is_first = repeat == 0 and key.seed is not None
             number = f"{repeat}" if key.seed is None else f"{repeat} of {key.seed}"
-            key = key if is_first else replace(key, seed=None, number=number)
+            key = key if is_first else _Key(key.run, None, key.settings, number, shared=key.seed)
         if key not in builders:
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
