@@ -223,6 +223,16 @@ def test_rows_at_places_that_the_audit_lacks_are_counted(tmp_path, rows):
     assert LACKS not in notes(judged(tmp_path, whole, more=AXIS))
 
 
+def test_tags_at_places_that_the_audit_lacks_are_counted(tmp_path):
+    rows = [{"seed": run["seed"], "arm": run["arm"]} for run in RUNS]
+    for row, run in zip(rows, RUNS, strict=True):
+        row |= {f"{name}/acc": run["accuracy"] for name in ("mmlu", "extra", "gsm8k")}
+    log = tabled(tmp_path / "runs.csv", rows)
+    made = judged(tmp_path, log, 'mapping: {accuracy: "{dataset}/acc"}', more=AXIS)
+    assert counts(made) == [(5, 5)]
+    assert f"{LACKS} extra (10 numbers)." in notes(made)
+
+
 def test_a_refusal_names_the_places_that_the_audit_lacks(tmp_path):
     log = tabled(tmp_path / "runs.csv", on("extra", "other"))
     told = refusal(tmp_path, log, "{}", (BETTER,), AXIS)

@@ -72,6 +72,7 @@ from reproaudit.logs.names import (
     as_template,
     counts_items,
     is_called,
+    is_seed_name,
     kin,
     kinship,
     may_be,
@@ -353,6 +354,8 @@ def _indented(line: str) -> str:
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
     _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
+    wanted = {name for each in request.scope.measurements.values() for name in each}
+    templates = {tag for name in wanted for tag in request.mapping.quantity(name).templates}
     places = NOWHERE.union(
         *(
             axis_places(
@@ -373,12 +376,14 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
                 lines += str(error).splitlines()
                 continue
             for run in labelled_runs(runs, asked, audit):
-                lines += _explained(run, asked, places)
+                lines += _explained(run, asked, templates, places)
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
     return [_indented(line) for line in lines]
 
 
-def _explained(run: LoggedRun, asked: Asked, places: LoggedCoordinates) -> Iterator[str]:
+def _explained(
+    run: LoggedRun, asked: Asked, templates: Collection[str], places: LoggedCoordinates
+) -> Iterator[str]:
     seeds: Mapping[int, str] = {}
     with suppress(LogError):  # which is told where the run gets its seed
         seeds = seeds_told(run)
@@ -397,7 +402,7 @@ def _explained(run: LoggedRun, asked: Asked, places: LoggedCoordinates) -> Itera
     faults = dict.fromkeys(f"{tag}: {curve.fault}" for tag, curve in every if curve.fault)
     signed = [tag for tag, curves in wanted.items() if any(curve.percent for curve in curves)]
     in_percent = [f"in per cent: {', '.join(signed)}"] if signed else []
-    lost = off_axes_words(off_axes(run, wanted, places))
+    lost = off_axes_words(off_axes(run, templates, places))
     told = (*faults, *in_percent, *lost, *run.not_whole, *run.remarks)
     yield from (f"  {why}" for why in told)
 
@@ -533,8 +538,7 @@ def _role(
                     role.offers += error.offers
                     role.ignored.discard(name)
                     continue
-                read = quantity.tags if made is None else made.tags
-                role.off_axes += off_axes(placed.run, read, places)
+                role.off_axes += off_axes(placed.run, quantity.templates, places)
                 if made is not None:
                     role.ignored -= made.tags
                     by_seed[seed] = _in_unit(request, role, name, seed, made)
@@ -856,7 +860,12 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         if batch not in {role.batch for role in roles} and not is_named(request.audit):
             yield absence(request.audit, batch)
     every = [placed.run for role in roles for placed in role.runs.values()]
-    unused = {name for run in every for name, words in run.columns.items() if words == NOT_USED}
+    unused = {
+        name
+        for run in every
+        for name, words in run.columns.items()
+        if words == NOT_USED and not (is_seed_name(name) or normal(name) in SEED_COUNTS)
+    }
     if ignored := sorted(unused.union(*(role.ignored for role in roles))):
         yield f"ignored tags: {some(ignored, MOST_UNUSED)}"
     for role in roles:

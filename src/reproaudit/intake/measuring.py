@@ -133,15 +133,30 @@ def axis_places(
 
 
 def off_axes(
-    run: LoggedRun, tags: Iterable[str], places: LoggedCoordinates
+    run: LoggedRun, templates: Iterable[str], places: LoggedCoordinates
 ) -> Counter[tuple[str, str]]:
     """Count the numbers of a run that lie at other places, by axis and coordinate."""
     counts = Counter[tuple[str, str]]()
-    for at, curve in (each for tag in tags for each in run.curves.get(tag, {}).items()):
-        for axis, place in at - places:
+    tags = [each for template in templates for each in _tags_at(template, run.curves).items()]
+    for of_tag, at, curve in (
+        (own, *each) for own, tag in tags for each in run.curves[tag].items()
+    ):
+        for axis, place in (of_tag | at) - places:
             called = place if isinstance(place, str) else f"{place:g}"
             counts[axis, called] += len(curve.values)
     return +counts
+
+
+def _tags_at(template: str, tags: Iterable[str]) -> dict[LoggedCoordinates, str]:
+    """Return the tags that a template stands for, by the coordinates in the places of its axes."""
+    axes = _PLACEHOLDER.findall(template)
+    pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
+    matches = {tag: pattern.fullmatch(tag) for tag in tags}
+    return {
+        coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
+        for tag, matched in matches.items()
+        if matched is not None
+    }
 
 
 def off_axes_words(counts: Counter[tuple[str, str]]) -> Iterator[str]:
@@ -187,13 +202,7 @@ class _CurveReader:
         if filled == template or filled in self._run.curves:
             return filled, rest
         if template not in self._tags:
-            pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
-            matches = {tag: pattern.fullmatch(tag) for tag in self._run.curves}
-            self._tags[template] = {
-                coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
-                for tag, matched in matches.items()
-                if matched is not None
-            }
+            self._tags[template] = _tags_at(template, self._run.curves)
         own = coordinates_of({axis: at[axis] for axis in axes})
         return self._tags[template].get(own, filled), rest
 

@@ -82,11 +82,15 @@ class LoggedQuantity(StrictModel):
         return self
 
     @property
+    def templates(self) -> frozenset[str]:
+        """The tags that it is made of, with the names of axes in the place of coordinates."""
+        names = {*re.findall(r"[^\W\d]\w*", self.expression or "")} - FUNCTIONS.keys()
+        return frozenset({self.tag} if self.tag else {self.let.get(name, name) for name in names})
+
+    @property
     def tags(self) -> frozenset[str]:
         """The tags that it is made of, with ``*`` in the place of coordinates."""
-        names = {*re.findall(r"[^\W\d]\w*", self.expression or "")} - FUNCTIONS.keys()
-        tags = {self.tag} if self.tag else {self.let.get(name, name) for name in names}
-        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
+        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in self.templates)
 
     @property
     def is_of_end(self) -> bool:
