@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,19 +137,19 @@ def off_axes(
 ) -> Counter[tuple[str, str]]:
     """Count the numbers of a run that lie at other places, by axis and coordinate."""
     counts = Counter[tuple[str, str]]()
-    tags = [each for template in templates for each in _tags_at(template, run.curves).items()]
-    for of_tag, at, curve in (
-        (own, *each) for own, tag in tags for each in run.curves[tag].items()
-    ):
-        for axis, place in (of_tag | at) - places:
-            called = place if isinstance(place, str) else f"{place:g}"
-            counts[axis, called] += len(curve.values)
+    for of_tag, tag in (each for one in templates for each in _tags_at(one, run.curves).items()):
+        for at, curve in run.curves[tag].items():
+            for axis, place in (of_tag | at) - places:
+                called = place if isinstance(place, str) else f"{place:g}"
+                counts[axis, called] += len(curve.values)
     return +counts
 
 
-def _tags_at(template: str, tags: Iterable[str]) -> dict[LoggedCoordinates, str]:
+def _tags_at(template: str, tags: Collection[str]) -> dict[LoggedCoordinates, str]:
     """Return the tags that a template stands for, by the coordinates in the places of its axes."""
     axes = _PLACEHOLDER.findall(template)
+    if not axes:
+        return {NOWHERE: template} if template in tags else {}
     pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
     matches = {tag: pattern.fullmatch(tag) for tag in tags}
     return {
