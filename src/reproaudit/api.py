@@ -156,8 +156,8 @@ def judge_measurements(
         settings: what every run was made with, as "name" or "experiment.name"; settings that are
             not stated are taken to be the tier's, and the page says so.
         proxy: the substitute for the paper's data or method, if there was one.
-        one_unit: why measurements of which one arm lies within 0 to 1, and another far beyond, are
-            in one unit.
+        one_unit: why what seems to be a share of 1 in one place, and per cent in another, is in one
+            unit.
         claims: ids of the claims to judge; every claim by default.
         audits: a folder of audits, in which slugs are looked up before the shipped ones.
 

@@ -151,7 +151,7 @@ def test_a_german_table_with_rows_of_means(tmp_path: Path) -> None:
     assert counts(made) == (2, 3)
     passed = "line 8 (Mittelwert ours), line 9 (Mittelwert baseline)"
     assert f"rows without a seed were passed over: {passed}" in notes(made)
-    assert "'score' is in per cent, such as 92,40 %" in notes(made)
+    assert "'score' was logged in per cent and divided by 100" in notes(made)
     assert "ignored tags: Datum, Lauf, Laufzeit (s)" in notes(made)
 
 

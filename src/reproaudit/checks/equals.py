@@ -80,6 +80,14 @@ class Equals(Kind, Sourced):
         return (self.to,) if self.relative and isinstance(self.to, Quantity) else ()
 
     @property
+    def levels(self) -> tuple[tuple[Quantity, float], ...]:
+        """The number that the quantity equals as it is."""
+        known = super().levels
+        if not isinstance(self.to, float) or self.relative_to or self.value.passes:
+            return known
+        return (*known, (self.value, self.to))
+
+    @property
     def sides(self) -> tuple[Quantity, Quantity] | None:
         """The quantity and the other one."""
         if self.relative_to is not None:

@@ -501,6 +501,13 @@ class Kind(StrictModel):
         return ()
 
     @property
+    def levels(self) -> tuple[tuple[Quantity, float], ...]:
+        """The numbers on a quantity's own scale that it is held against, each with it."""
+        bounds = [(q, bound.limit().level) for q, bound in self.bounded if q.passes is None]
+        passed = [(q, q.passes.level) for q in self.quantities() if q.passes is not None]
+        return (*bounds, *passed)
+
+    @property
     def sizes(self) -> tuple[str, int] | None:
         """The axis along which a quantity must have positive sizes, and the fewest of them."""
         return None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -36,7 +38,7 @@ from reproaudit.intake.labels import (
     with_plain_tags,
     with_readings,
 )
-from reproaudit.intake.measuring import Measured, measure
+from reproaudit.intake.measuring import Measured, axis_places, measure, off_axes, off_axes_words
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
 from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, role_words
 from reproaudit.intake.reading import left_out_words
@@ -52,14 +54,17 @@ from reproaudit.intake.roles import (
     refuse_unmatched,
     role_of,
 )
-from reproaudit.judge.alike import AS_FAR
+from reproaudit.judge.alike import AS_FAR, in_per_cent
 from reproaudit.logs.asked import Asked
+from reproaudit.logs.configurations import seeds_told
 from reproaudit.logs.finding import by_reason, find_runs
 from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
     MOST_LISTED,
+    NOWHERE,
     Curve,
     LogError,
+    LoggedCoordinates,
     LoggedRun,
     LogsError,
     MisfitError,
@@ -75,6 +80,7 @@ from reproaudit.logs.names import (
     as_template,
     counts_items,
     is_called,
+    is_seed_name,
     is_started_with,
     kin,
     kinship,
@@ -84,7 +90,10 @@ from reproaudit.logs.names import (
     tells_version,
     words_of_name,
 )
+from reproaudit.logs.rows import NOT_USED
 from reproaudit.records import Origin
+
+MOST_UNUSED = 40  # tags and columns that are not used, as a sentence lists them
 
 
 @dataclass(frozen=True)
@@ -217,7 +226,8 @@ def _imported(
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
     count = _counted(request, given, asked, roles, parts)
     told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
-    told += [*_void(roles), *_absent_arms(request, asked, roles, strays), *unmatched]
+    told += [*_void(roles), *off_axes_words(_off_axes(roles))]
+    told += [*_absent_arms(request, asked, roles, strays), *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
@@ -412,17 +422,30 @@ def _indented(line: str) -> str:
 
 def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None) -> list[str]:
     """Return what is seen in logs, refusing nothing: each run with its tags, columns and roles."""
-    _, _, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
+    _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
+    wanted = {name for each in request.scope.measurements.values() for name in each}
+    templates = {tag for name in wanted for tag in request.mapping.quantity(name).templates}
+    places = NOWHERE.union(
+        *(
+            axis_places(
+                audit.measurements_of(experiment).values(),
+                audit.values_of(experiment, request.tier),
+            )
+            for experiment in audit.experiments
+        )
+    )
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
             try:
                 runs, skipped = find_runs([path], asked, scratch)
             except AuditError as error:
+                if not path.exists():
+                    raise
                 lines += str(error).splitlines()
                 continue
             for run in labelled_runs(runs, asked, audit):
-                lines += _explained(run, asked)
+                lines += _explained(run, asked, templates, places)
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
     return [_indented(_FOUND.sub("found text", line)) for line in lines]
 
@@ -432,13 +455,18 @@ _FOUND = re.compile(r"found '[^']*\d[.,]\d[^']*'")
 """A cell in a refusal that may hold a result, which whoever asks for names is not to see."""
 
 
-def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
-    seed = "" if run.seed is None else f", seed {run.seed} ({run.seed_of})"
+def _explained(
+    run: LoggedRun, asked: Asked, templates: Collection[str], places: LoggedCoordinates
+) -> Iterator[str]:
+    seeds: Mapping[int, str] = {}
+    with suppress(LogError):  # which is told where the run gets its seed
+        seeds = seeds_told(run)
+    stated = "".join(f", seed {seed} ({where})" for seed, where in seeds.items())
     texts = [name for name, value in run.config.items() if _may_be_result(run, name, value, asked)]
     called = run.name
     for name in texts:
         called = called.replace(f"{name} {run.config[name]}", f"{name} text")
-    yield f"{called}: {run.source}{seed}"
+    yield f"{called}: {run.source}{stated}"
     if run.columns:
         yield f"  columns: {', '.join(f'{name} ({role})' for name, role in run.columns.items())}"
     if run.config:
@@ -448,7 +476,14 @@ def _explained(run: LoggedRun, asked: Asked) -> Iterator[str]:
     for noun, is_wanted in (("wanted", True), ("not used", False)):
         if tags := [tag for tag in run.curves if asked.wants(tag) is is_wanted]:
             yield f"  {noun}: {', '.join(tags)}"
-    yield from (f"  {why}" for why in (*run.not_whole, *run.remarks))
+    wanted = {tag: [*own.values()] for tag, own in run.curves.items() if asked.wants(tag)}
+    every = [(tag, curve) for tag, curves in wanted.items() for curve in curves]
+    faults = dict.fromkeys(f"{tag}: {curve.fault}" for tag, curve in every if curve.fault)
+    signed = [tag for tag, curves in wanted.items() if any(curve.percent for curve in curves)]
+    in_percent = [f"in per cent: {', '.join(signed)}"] if signed else []
+    lost = off_axes_words(off_axes(run, templates, places))
+    told = (*faults, *in_percent, *lost, *run.not_whole, *run.remarks)
+    yield from (f"  {why}" for why in told)
 
 
 def _may_be_result(run: LoggedRun, name: str, value: Any, asked: Asked) -> bool:
@@ -549,7 +584,7 @@ class _Role:
 
     batch: Batch
     words: str  # what messages call it
-    runs: Mapping[int, PlacedRun]
+    runs: dict[int, PlacedRun]
     ignored: set[str]  # the tags that nothing was made of
     # measurement -> seed -> what was made of the run; whole ones
     measured: dict[str, dict[int, Measured]] = field(default_factory=dict)
@@ -557,6 +592,7 @@ class _Role:
     withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
     crashed: Collection[int] = ()  # the seeds of runs that did not finish
+    off_axes: Counter[tuple[str, str]] = field(default_factory=Counter)
     # sentences on runs that lack what others of the role logged
     lacking: list[str] = field(default_factory=list)
     # lines of a mapping that make a measurement of what was withheld
@@ -593,11 +629,12 @@ def _role(
     declared = request.audit.measurements_of(batch.experiment)
     tags = {tag for placed in runs.values() for tag in placed.run.curves}
     role = _Role(
-        batch, role_words(request.audit, batch), runs, tags, crashed=crashed.get(batch, ())
+        batch, role_words(request.audit, batch), dict(runs), tags, crashed=crashed.get(batch, ())
     )
     faults: list[LogError] = []
     for name in request.scope.measurements[batch.experiment]:
         quantity = mapping.quantity(name)
+        places = axis_places([declared[name]], settings)
         by_seed: dict[int, Measured] = {}
         misfits: dict[str, None] = {}
         for seed, placed in runs.items():
@@ -611,13 +648,11 @@ def _role(
                     role.offers += error.offers
                     role.ignored.discard(name)
                     continue
+                role.off_axes += off_axes(placed.run, quantity.templates, places)
                 if made is not None:
                     role.ignored -= made.tags
                     role.remarks.setdefault(seed, []).extend(made.remarks)
-                    if name in placed.percent:
-                        share = replace(made.curve, values=made.curve.values / 100)
-                        made = replace(made, curve=share)
-                    by_seed[seed] = made
+                    by_seed[seed] = _in_unit(request, role, name, seed, made)
         if misfits:
             misfits |= {
                 f"seed {seed}: {placed.run.stopped}; {_way(request, {seed: placed.run.name})}": None
@@ -633,6 +668,19 @@ def _role(
             role.absent.append(name)
     raise_all(faults)
     return role
+
+
+def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured) -> Measured:
+    """Return a measurement in the unit of the audit; its run tells that it was in per cent."""
+    placed = role.runs[seed]
+    is_share = not in_per_cent(request.audit, role.batch.experiment, name)
+    if made.percent:
+        divided = " and divided by 100, since nothing in the audit says per cent" * is_share
+        told = (*placed.run.remarks, f"'{name}' was logged in per cent{divided}")
+        role.runs[seed] = replace(placed, run=replace(placed.run, remarks=told))
+    if name in placed.percent or (made.percent and is_share):
+        return replace(made, curve=replace(made.curve, values=made.curve.values / 100))
+    return made
 
 
 def _reasons(
@@ -823,13 +871,18 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
             fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
-        akin = {tag: [name for name in absent if kin(name, tag)] for tag in ignored}
+        others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
+        akin = {tag: [name for name in absent if name != tag and kin(name, tag)] for tag in ignored}
         for tag, names in akin.items():
             called = names[0] if len(names) == 1 else "NAME"
             if names:
                 others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
         raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
+
+
+def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:
+    return sum((role.off_axes for role in roles), Counter())
 
 
 def _notes(
@@ -924,7 +977,14 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     for batch in request.scope.batches:
         if batch not in {role.batch for role in roles} and not is_named(request.audit):
             yield absence(request.audit, batch)
-    if ignored := sorted({tag for role in roles for tag in role.ignored}):
-        yield f"ignored tags: {some(ignored)}"
+    every = [placed.run for role in roles for placed in role.runs.values()]
+    unused = {
+        name
+        for run in every
+        for name, words in run.columns.items()
+        if words == NOT_USED and not (is_seed_name(name) or normal(name) in SEED_COUNTS)
+    }
+    if ignored := sorted(unused.union(*(role.ignored for role in roles))):
+        yield f"ignored tags: {some(ignored, MOST_UNUSED)}"
     for role in roles:
         yield from left_out_words(role.words, role.withheld)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from reproaudit.declarations import MeasurementKind
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.pooling import Request
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.configurations import alike, as_setting, seeds_in
+from reproaudit.logs.configurations import alike, as_setting, seeds_in, stated_settings
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
@@ -414,10 +415,9 @@ def stated_of(
     """Yield each experiment with the settings that each run, or the rule for it, states."""
     for run in runs:
         rule = mapping.rule(run.name)
-        config = {last_part(key): value for key, value in run.config.items()}
-        for name, called in mapping.configuration.items():
-            if called is not None and called in run.config:
-                config[name] = run.config[called]
         own = {} if rule is None or rule.settings is None else rule.settings
         for experiment in audit.experiments:
+            config: Mapping[str, Any] = {}
+            with suppress(LogError):  # which is told where the run gets its role
+                config, _ = stated_settings(audit, experiment, run, mapping)
             yield experiment, {**config, **own}

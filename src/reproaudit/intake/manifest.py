@@ -61,8 +61,7 @@ class Manifest(StrictModel):
     """The settings of every run, as "setting" or "experiment.setting"; settings that are not
     stated are taken to be the tier's, and evidence on them is assumed at best."""
     one_unit: Text | None = None
-    """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
-    unit."""
+    """Why what seems to be a share of 1 in one place, and per cent in another, is in one unit."""
     counted: tuple[Text, ...] = ()
     """How many of the runs that were given are judged, and why not the others, in sentences;
     `import` fills it in."""

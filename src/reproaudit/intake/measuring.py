@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,9 @@ from reproaudit.audit.model import Audit
 from reproaudit.cell import SettingValue
 from reproaudit.declarations import Coordinate, Declaration, MeasurementKind
 from reproaudit.errors import did_you_mean
+from reproaudit.formats.numbers import counted
 from reproaudit.logs.logged import (
+    NOWHERE,
     Curve,
     LogError,
     LoggedCoordinates,
@@ -25,9 +28,10 @@ from reproaudit.logs.logged import (
     coordinates_of,
     is_course,
     number_of,
+    some,
 )
 from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
-from reproaudit.logs.names import counts_items, is_length
+from reproaudit.logs.names import counts_items, is_length, says_percent
 from reproaudit.records import Measurements, Series
 
 REGULAR = 0.75  # the share of equal distances from which steps count as evenly spaced
@@ -51,6 +55,8 @@ class Measured:
         steps: those of its curve; of a number made of series by their end, those of the series.
         emptied: the steps of the empty cells after their last numbers.
         remarks: what a number made of series passes over, in sentences.
+        percent: whether it was logged in per cent, as a sign or a name says; a formula that
+            computes may have settled that itself.
     """
 
     curve: Curve
@@ -59,6 +65,7 @@ class Measured:
     steps: frozenset[int]
     emptied: frozenset[int]
     remarks: tuple[str, ...]
+    percent: bool
 
 
 def measure(
@@ -114,6 +121,8 @@ def measure(
         frozenset[int]().union(*(course.all_steps for course in courses)),
         frozenset(step for curve in reader.read.values() for step in curve.emptied),
         tuple(_passed_over(made, reader.read, quantity)),
+        not quantity.computes
+        and any(curve.percent or says_percent(tag) for (tag, _), curve in reader.read.items()),
     )
 
 
@@ -129,6 +138,50 @@ def _passed_over(
             where = f"'{tag}' is {curve.values[wrong[0]]} at step {curve.steps[wrong[0]]}"
             more = f" and not finite at {wrong.size - 1} more" if wrong.size > 1 else ""
             yield f"{where}{more}, which {quantity.formula} passes over"
+
+
+def axis_places(
+    declared: Iterable[Declaration], settings: Mapping[str, SettingValue]
+) -> LoggedCoordinates:
+    """Return every place along the axes of some measurements."""
+    axes = [axis for declaration in declared for axis in declaration.axes]
+    every = (coordinates_of({axis.name: at}) for axis in axes for at in axis.coordinates(settings))
+    return NOWHERE.union(*every)
+
+
+def off_axes(
+    run: LoggedRun, templates: Iterable[str], places: LoggedCoordinates
+) -> Counter[tuple[str, str]]:
+    """Count the numbers of a run that lie at other places, by axis and coordinate."""
+    counts = Counter[tuple[str, str]]()
+    for of_tag, tag in (each for one in templates for each in _tags_at(one, run.curves).items()):
+        for at, curve in run.curves[tag].items():
+            for axis, place in (of_tag | at) - places:
+                called = place if isinstance(place, str) else f"{place:g}"
+                counts[axis, called] += len(curve.values)
+    return +counts
+
+
+def _tags_at(template: str, tags: Collection[str]) -> dict[LoggedCoordinates, str]:
+    """Return the tags that a template stands for, by the coordinates in the places of its axes."""
+    axes = _PLACEHOLDER.findall(template)
+    if not axes:
+        return {NOWHERE: template} if template in tags else {}
+    pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
+    matches = {tag: pattern.fullmatch(tag) for tag in tags}
+    return {
+        coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
+        for tag, matched in matches.items()
+        if matched is not None
+    }
+
+
+def off_axes_words(counts: Counter[tuple[str, str]]) -> Iterator[str]:
+    """Yield what is said of numbers that lie at no coordinate of an axis."""
+    for axis in dict.fromkeys(axis for axis, _ in counts):
+        own = sorted((at, count) for (other, at), count in counts.items() if other == axis)
+        listed = [f"{at} ({counted(count, 'number')})" for at, count in own]
+        yield f"Not in the audit's axis '{axis}', and not used: {some(listed)}."
 
 
 class _CurveReader:
@@ -166,13 +219,7 @@ class _CurveReader:
         if filled == template or filled in self._run.curves:
             return filled, rest
         if template not in self._tags:
-            pattern = re.compile("(.+?)".join(map(re.escape, _PLACEHOLDER.split(template)[::2])))
-            matches = {tag: pattern.fullmatch(tag) for tag in self._run.curves}
-            self._tags[template] = {
-                coordinates_of(dict(zip(axes, matched.groups(), strict=True))): tag
-                for tag, matched in matches.items()
-                if matched is not None
-            }
+            self._tags[template] = _tags_at(template, self._run.curves)
         own = coordinates_of({axis: at[axis] for axis in axes})
         return self._tags[template].get(own, filled), rest
 
@@ -194,6 +241,9 @@ class _CurveReader:
         place = f"{curve.place}, tag '{tag}'"
         if curve.fault is not None:
             last = self._of_series if curve.steps is None and is_course([*curve.values]) else ""
+            if curve.is_text:
+                rule = f'runs: [{{match: "{self._run.name}", status: crashed}}]'
+                last = f" If the run failed, say so in a mapping: `{rule}`; else leave it empty."
             raise LogError(place, f"{curve.fault}.{last}", *curve.offers)
         if curve.steps is not None and curve.steps[0] < 0:
             raise LogError(place, f"found the step {curve.steps[0]}; expected none below 0.")

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from reproaudit.audit.arms import ARM_NAME, Role
+from reproaudit.audit.arms import ARM_NAME, PlannedArm, Role
 from reproaudit.audit.faults import shown
 from reproaudit.audit.model import Audit, TierName
 from reproaudit.audit.plan import Batch, plan
@@ -31,7 +30,14 @@ from reproaudit.declarations import Coordinate, Declaration, misfit
 from reproaudit.errors import did_you_mean
 from reproaudit.intake.labels import axes_of, with_readings
 from reproaudit.intake.manifest import MANIFEST, Manifest, ManifestRuns, Placed, read_manifest
-from reproaudit.intake.measuring import end_beside, measure, measurements_of, stated_length
+from reproaudit.intake.measuring import (
+    axis_places,
+    end_beside,
+    measure,
+    measurements_of,
+    off_axes,
+    stated_length,
+)
 from reproaudit.intake.pooling import absence, role_words
 from reproaudit.judge import Records, SeedRecords
 from reproaudit.judge.alike import units_apart
@@ -139,19 +145,28 @@ def submission_of(
 
 
 def _other_units(audit: Audit, tier: TierName, records: Records) -> Iterator[LogError]:
-    """Yield each measurement of which one arm has shares, as it seems, and another per cent."""
-    for pair in units_apart(audit, tier, records):
-        arms = [
-            role_words(audit, Batch(each.experiment, tier, each.changed(tier), ()))
-            for each in pair.arms
+    """Yield each measurement that is a share in one place, as it seems, and per cent in another."""
+    for apart in units_apart(audit, tier, records):
+        name = apart.measurement
+        sides = [
+            f"the audit's number {most:.4g}"
+            if arm is None
+            else f"numbers up to {most:.4g} in {role_words(audit, _batch_of(arm, tier))}"
+            for arm, most in zip(apart.arms, apart.most, strict=True)
         ]
+        way = f"`runs: [{{match: RUNS, percent: [{name}]}}]`"
+        if apart.arms[1] is None:
+            way = f"`mapping: {{{name}: {{expression: 100 * v, let: {{v: TAG}}}}}}`"
         yield LogError(
-            pair.measurement,
-            f"found numbers up to {pair.most[0]:.4g} in {arms[0]} and up to {pair.most[1]:.4g} in "
-            f"{arms[1]}; expected one unit, fractions or per cent. Divide what is in per cent by "
-            f"100 (in a mapping `runs: [{{match: RUNS, percent: [{pair.measurement}]}}]`), or say "
-            "why both are in one unit: `one_unit: …`, in the mapping or in the manifest.",
+            name,
+            f"found {' and '.join(sides)}; expected one unit, fractions or per cent. "
+            f"In a mapping {way} makes them one; or say there or in the manifest why they are in "
+            "one unit: `one_unit: …`.",
         )
+
+
+def _batch_of(arm: PlannedArm, tier: TierName) -> Batch:
+    return Batch(arm.experiment, tier, arm.changed(tier), ())
 
 
 def left_out_words(role: str, left_out: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -412,7 +427,7 @@ def _declared(
 ) -> Curve:
     """Return a measurement of a run, once its coordinates and numbers are as declared."""
     measured = measure(run, settings, name, declared, LoggedQuantity(tag=name))
-    if measured is None or len(run.curves[name]) > math.prod(declared.shape(settings)):
+    if measured is None or off_axes(run, [name], axis_places([declared], settings)):
         axes = [
             f"{axis.name} {', '.join(map(str, axis.coordinates(settings)[:8]))}"
             for axis in declared.axes

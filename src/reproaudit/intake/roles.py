@@ -23,7 +23,7 @@ from reproaudit.intake.pooling import PlacedRun, Request, names_line, pooled, re
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seed_of, stated_settings
 from reproaudit.logs.joining import is_copy
-from reproaudit.logs.logged import SEEDS_COUNTED, LogError, LoggedRun, raise_all, some
+from reproaudit.logs.logged import LogError, LoggedRun, counted_seeds, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
 
 _IDLE = "Without anything that is wanted"
@@ -83,7 +83,7 @@ def place_runs(
         strays += beside.values()
         own = [placed_run for placed_run in given if id(placed_run) not in beside]
         if "seeds" in request.mapping.number and len({placed_run.seed for placed_run in own}) == 1:
-            own = [replace(placed_run, seed=None) for placed_run in own]
+            own = [_without_seed(placed_run) for placed_run in own]
         own, parts = resumed(request, own, asked.wants)
         strays += [StrayError(name, "", RESUMED) for name in parts]
         faults += pooled(request, batch, own, asked.wants)
@@ -134,9 +134,14 @@ def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
     for placed_run in sorted(runs, key=lambda placed_run: placed_run.seed is None):
         if placed_run.seed is None:
             free = next(n for n in range(len(runs)) if n not in role)
-            run = replace(placed_run.run, remarks=(*placed_run.run.remarks, SEEDS_COUNTED))
-            placed_run = replace(placed_run, run=run, seed=free)
+            run = placed_run.run
+            told = (*run.remarks, counted_seeds(run.shared_seed))
+            placed_run = replace(placed_run, run=replace(run, remarks=told), seed=free)
         role[placed_run.seed or 0] = placed_run
+
+
+def _without_seed(placed_run: PlacedRun) -> PlacedRun:
+    return replace(placed_run, seed=None, run=replace(placed_run.run, shared_seed=placed_run.seed))
 
 
 def _placed(

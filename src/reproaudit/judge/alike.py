@@ -16,7 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from reproaudit.audit.arms import PlannedArm, Role, arms_of, quantities_of
-from reproaudit.audit.model import Audit, TierName
+from reproaudit.audit.model import Audit, Claim, TierName
 from reproaudit.checks import Kind
 from reproaudit.declarations import Quantity
 from reproaudit.formats.verdict import NotAlike, Unlike
@@ -37,6 +37,11 @@ FACTORS = (20.0, 500.0)
 
 PER_CENT = 100.0
 """The largest number of per cent."""
+
+PER_CENT_UNITS = ("%", "percent", "per cent")
+
+_LEAST = 0.2
+"""The share that a bound and numbers exceed which may be in different units."""
 
 HELD_AGAINST_OWN = (Role.CONTROL, Role.ABLATION)
 """The arms whose answer is held against that of the claim's own runs."""
@@ -337,41 +342,83 @@ def _not_alike(how: Unlike, log: Log) -> NotAlike:
 
 @dataclass(frozen=True)
 class UnitsApart:
-    """A measurement that one arm seems to have as a share of 1, and another in per cent.
+    """A measurement that seems to be a share of 1 on one side, and in per cent on another.
 
     Attributes:
-        arms: that with shares, and the other.
-        most: the largest number of a typical run in either.
+        arms: that with shares, and that with per cent; None in the place of the audit's own number.
+        most: the largest number of a typical run of either, or the audit's number.
     """
 
     measurement: str
-    arms: tuple[PlannedArm, PlannedArm]
+    arms: tuple[PlannedArm | None, PlannedArm | None]
     most: tuple[float, float]
 
 
 def units_apart(audit: Audit, tier: TierName, records: Records) -> Iterator[UnitsApart]:
-    """Yield each measurement that arms of a claim seem to have in different units, once."""
+    """Yield each measurement that a claim seems to have in different units, once.
+
+    Arms are held against each other, and each against the numbers of the audit.
+    """
     seen = set()
     for claim in audit.claims:
         own, *others = arms_of(audit, claim)
+        levels = [*levels_of(claim)]
         names = dict.fromkeys(quantity.measurement for quantity in quantities_of(claim))
-        for name, other in itertools.product(names, others):
-            key = (name, own.key(audit, tier), other.key(audit, tier))
-            if key not in seen and _may_be_share(audit, own, name):
-                sizes = [_sizes(records.get(arm, {}).values(), name) for arm in key[1:]]
-                yield from _apart(name, (own, other), sizes)
-            seen.add(key)
+        for name in (name for name in names if _may_be_share(audit, own, name)):
+            runs = [records.get(arm.key(audit, tier), {}).values() for arm in (own, *others)]
+            sizes = [_sizes(each, name) for each in runs]
+            found: list[tuple[PlannedArm | None, PlannedArm, tuple[float, float] | None]]
+            found = [
+                (own, other, _apart(sizes[0], each))
+                for other, each in zip(others, sizes[1:], strict=True)
+            ]
+            found += [
+                (None, arm, _level_apart(level, each))
+                for quantity, level in levels
+                for arm, each in zip((own, *others), sizes, strict=True)
+                if quantity.measurement == name and arm.name == (quantity.arm or own.name)
+            ]
+            for first, second, most in found:
+                key = (name, first and first.key(audit, tier), second.key(audit, tier), most)
+                if most is not None and key not in seen:
+                    sides = sorted(
+                        zip(most, (first, second), strict=True), key=lambda side: side[0]
+                    )
+                    (share, of_share), (percent, of_percent) = sides
+                    yield UnitsApart(name, (of_share, of_percent), (share, percent))
+                seen.add(key)
+
+
+def levels_of(claim: Claim) -> Iterator[tuple[Quantity, float]]:
+    """Yield the numbers that the quantities of a claim are held against as they are."""
+    for check in (*claim.headline, *claim.support, *claim.notes):
+        yield from check.levels
+
+
+def in_per_cent(audit: Audit, experiment: str, name: str) -> bool:
+    """Tell whether an audit has a measurement in per cent: by its unit, its range or a bound."""
+    declared = audit.declaration(experiment, name)
+    if declared is None:
+        return False
+    ends = [end for end in declared.range or () if end is not None]
+    ends += [
+        level
+        for claim in audit.claims
+        for quantity, level in levels_of(claim)
+        if claim.experiment == experiment and quantity.measurement == name
+    ]
+    return declared.unit.lower() in PER_CENT_UNITS or max(ends, default=0.0) > 1
 
 
 def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
     """Whether a measurement may be a share, or per cent: a pure number with no open end above."""
     declared = audit.declaration(arm.experiment, name)
-    if declared is None or declared.unit.lower() not in ("1", "%", "percent", "per cent"):
+    if declared is None or declared.unit.lower() not in ("1", *PER_CENT_UNITS):
         return False
     return declared.range is None or declared.range[1] is not None
 
 
-def _sizes(records: Iterable[Record], name: str) -> list[tuple[float, float]]:
+def _sizes(records: Iterable[Record], name: str) -> Sizes:
     """The least and the largest number of a measurement in each run that has it."""
     sizes = []
     for record in records:
@@ -389,16 +436,31 @@ def _numbers(measured: Measurements, name: str) -> NDArray[np.float64] | None:
     return measured.arrays.get(name)
 
 
-def _apart(
-    name: str, arms: tuple[PlannedArm, PlannedArm], sizes: Sequence[Sequence[tuple[float, float]]]
-) -> Iterator[UnitsApart]:
-    """Yield two arms of which one has shares, and the other numbers as of per cent."""
-    if not all(sizes) or min(least for each in sizes for least, _ in each) < 0:
-        return
-    pairs = sorted(zip(arms, sizes, strict=True), key=lambda side: max(most for _, most in side[1]))
-    (share, small), (percent, large) = pairs
-    most = (median(end for _, end in small), median(end for _, end in large))
+Sizes = Sequence[tuple[float, float]]
+"""The least and the largest number of each run."""
+
+
+def _apart(sizes: Sizes, others: Sizes) -> tuple[float, float] | None:
+    """Return the typical largest numbers of two arms of which one seems to be in per cent."""
+    if not (sizes and others) or min(least for least, _ in (*sizes, *others)) < 0:
+        return None
+    most = (median(end for _, end in sizes), median(end for _, end in others))
+    small, large = sorted((sizes, others), key=lambda each: max(end for _, end in each))
     within = max(end for _, end in small) <= 1
     beyond = min(end for _, end in large) > 1 and max(end for _, end in large) <= PER_CENT
-    if within and beyond and FACTORS[0] * most[0] <= most[1] <= FACTORS[1] * most[0]:
-        yield UnitsApart(name, (share, percent), most)
+    low, high = sorted(most)
+    fits = within and beyond and FACTORS[0] * low <= high <= FACTORS[1] * low
+    return most if fits else None
+
+
+def _level_apart(level: float, sizes: Sizes) -> tuple[float, float] | None:
+    """Return a number of the audit and the typical largest one of an arm, if one is in per cent.
+
+    The one lies above a fifth of 1, and the others above a fifth of 100, so that no loss does.
+    """
+    ends = [end for _, end in sizes]
+    if not ends or min(least for least, _ in sizes) < 0:
+        return None
+    is_share = _LEAST < level <= 1 and min(ends) > PER_CENT * _LEAST and max(ends) <= PER_CENT
+    is_per_cent = PER_CENT * _LEAST < level <= PER_CENT and min(ends) > _LEAST and max(ends) <= 1
+    return (level, median(ends)) if is_share or is_per_cent else None

@@ -25,6 +25,7 @@ from reproaudit.logs.names import (
     is_exit_code,
     is_own,
     is_seed_name,
+    is_set_below,
     is_setting_name,
     is_started_with,
     is_status_name,
@@ -33,7 +34,7 @@ from reproaudit.logs.names import (
     tells_end,
     truth_of,
 )
-from reproaudit.logs.rows import Table, cells_at, is_observed, is_said
+from reproaudit.logs.rows import NOT_USED, Table, cells_at, is_observed, is_said
 
 _CHART = re.compile(r"(.+?) - (.+?)(__MIN|__MAX)?")
 PAGE_FILE = re.compile(r"run-(.*)-tag-(.+)")  # A series that was downloaded from TensorBoard's page
@@ -158,12 +159,12 @@ def _rises(column: str, table: Table) -> bool:
 
 def _role(column: str, source: LogSource, table: Table) -> str:
     if column in UNUSED_NAMES:
-        return "not used"
+        return NOT_USED
     if source.asked.plain:
         return "measurement"
     one_run = source.asked.columns.of_one_run
     if SETTING_PREFIXES.match(column):
-        return "not used" if one_run else "setting"
+        return NOT_USED if one_run else "setting"
     if source.asked.wants(column) or column.startswith("metrics."):
         return "measurement"
     if is_setting_name(column) and not one_run:
@@ -172,7 +173,7 @@ def _role(column: str, source: LogSource, table: Table) -> str:
     if any(str(row.get(column)).lower() in arms for _, row in table.rows):
         return "setting"
     if is_own(column) or column.startswith("tags."):
-        return "not used"
+        return NOT_USED
     is_setting = not one_run and _holds_setting(column, source, table)
     return "setting" if is_setting else "measurement"
 
@@ -184,7 +185,8 @@ def _holds_setting(column: str, source: LogSource, table: Table) -> bool:
     if not cells or any(isinstance(cell, list) for cell in cells):
         return False
     asked = source.asked
-    is_known = column in asked.settings or (is_started_with(column) and _is_of_runs(column, table))
+    is_stated = is_started_with(column) or is_set_below(column, asked.settings)
+    is_known = column in asked.settings or (is_stated and _is_of_runs(column, table))
     numbers = all(number_of(cell) is not None for cell in cells if is_observed(cell))
     clocks = all(CLOCK.fullmatch(str(cell).strip()) for cell in cells)
     if (numbers or clocks) and not is_known:

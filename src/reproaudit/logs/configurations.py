@@ -21,6 +21,7 @@ from reproaudit.logs.logged import (
     LoggedRun,
     flat,
     is_course,
+    is_percent,
     named_values,
     number_of,
     of_columns,
@@ -178,19 +179,8 @@ def seed_of(
     is_named = mapping.columns.seed is not None or "{seed}" in (mapping.names or "")
     if is_named and run.seed is not None:
         return run.seed
-    rule = f'runs: [{{match: "{run.name}", seed: 0}}]'
-    seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
-    for name, value in seeds_in(run.config):
-        text = str(value).strip()
-        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
-            text = (
-                f"found the seed {value!r} in its configuration ({name}); expected a whole number"
-            )
-            raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
-        seeds.setdefault(int(text), f"its configuration ({name})")
-    for part in run.parts:
-        for matched in SEED_IN_NAME.finditer(part):
-            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    rule = _seed_rule(run)
+    seeds = seeds_told(run)
     if len(seeds) == 1 or ("seeds" in mapping.number and not seeds):
         return next(iter(seeds), None)
     if not seeds:
@@ -212,6 +202,25 @@ def seed_of(
     listed = ", ".join(f"{seed} in {where}" for seed, where in seeds.items())
     text = f"found different seeds: {listed}; expected one"
     raise LogError(run.name, f"{text}. Say in a mapping `{rule}`.")
+
+
+def seeds_told(run: LoggedRun) -> dict[int, str]:
+    """Return the seeds that a run states, each with where it does; a LogError if one is none."""
+    seeds: dict[int, str] = {} if run.seed is None else {run.seed: run.seed_of}
+    for name, value in seeds_in(run.config):
+        text = str(value).strip()
+        if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", text):
+            fault = f"found the seed {value!r} in its configuration ({name}); expected a whole"
+            raise LogError(run.name, f"{fault} number. Say in a mapping `{_seed_rule(run)}`.")
+        seeds.setdefault(int(text), f"its configuration ({name})")
+    for part in run.parts:
+        for matched in SEED_IN_NAME.finditer(part):
+            seeds.setdefault(int(matched.group(1)), f"its name ('{part}')")
+    return seeds
+
+
+def _seed_rule(run: LoggedRun) -> str:
+    return f'runs: [{{match: "{run.name}", seed: 0}}]'
 
 
 def seed_ways(column: str | None) -> list[str]:
@@ -250,7 +259,7 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
     if name in mapping.configuration:
         called = mapping.configuration[name]
         return called if called in run.config else None
-    candidates = [key for key in run.config if last_part(key) == name]
+    candidates = [_model_of(key, run) for key in run.config if last_part(key) == name]
     candidates = [key for key in candidates if normal(key) == name] or candidates
     if any(not alike(run.config[candidates[0]], run.config[key]) for key in candidates):
         listed = ", ".join(f"{key} = {run.config[key]!r}" for key in candidates)
@@ -258,6 +267,12 @@ def _called(name: str, run: LoggedRun, mapping: MappingFile) -> str | None:
         way = "Name the right one under 'configuration' in the mapping, or null."
         raise LogError(run.name, f"{text} {way}")
     return next(iter(candidates), None)
+
+
+def _model_of(key: str, run: LoggedRun) -> str:
+    """Return what names the model where `model` is lm-eval's backend: ``model_args.pretrained``."""
+    named = (f"{key}_args.{own}" for own in ("pretrained", "model"))
+    return next((name for name in named if name in run.config), key)
 
 
 def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
@@ -275,7 +290,7 @@ def as_setting(value: Any, model: SettingValue) -> SettingValue | None:
         return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
     if isinstance(model, str):
         return None if isinstance(value, tuple) else str(value)
-    number = number_of(value)
+    number = None if is_percent(value) else number_of(value)
     if number is None or not math.isfinite(number):
         return None
     if isinstance(model, float):

@@ -21,9 +21,9 @@ from reproaudit.logs.configurations import HUGGING_FACE
 from reproaudit.logs.logged import (
     MOST_LOGGED_NAMES,
     MOST_ROWS,
-    SEEDS_COUNTED,
     LogError,
     LogSource,
+    counted_seeds,
     flat,
     named_values,
     number_of,
@@ -36,6 +36,7 @@ from reproaudit.logs.names import (
     SEED_NAMES,
     is_own,
     is_seed_name,
+    is_set_below,
     is_setting_name,
     is_started_with,
     is_summed,
@@ -44,7 +45,7 @@ from reproaudit.logs.names import (
     normal,
 )
 from reproaudit.logs.opening import parse_json, parse_object, read_log_text
-from reproaudit.logs.rows import WITH_DEVIATION, Table, TableRow
+from reproaudit.logs.rows import HEADING, WITH_DEVIATION, Table, TableRow
 from reproaudit.logs.spread import label_by_name, label_by_pattern
 
 TRAINER_STATE = "trainer_state.json"  # where Hugging Face's Trainer keeps what it logged
@@ -289,8 +290,9 @@ def _inherited(above: tuple[str, ...], tree: Mapping[str, Any], asked: Asked) ->
     said: dict[str, Any] = {}
     for name, value in tree.items():
         whole = ".".join((*above, name))
-        if isinstance(value, dict) and is_setting_name(f"{name}."):
-            said |= dict(flat(whole, value, ""))
+        is_said = is_setting_name(f"{name}.")
+        below = flat(whole, value, "") if isinstance(value, dict) else ()
+        said |= {n: v for n, v in below if is_said or is_set_below(n, asked.settings)}
         is_text = isinstance(value, str) and number_of(value) is None
         tells = is_text and (bool(above) or names_arm(name) or value in asked.arms)
         is_setting = name in asked.settings or (above and is_started_with(name))
@@ -367,8 +369,11 @@ def _seed_in_key(above: tuple[str, ...], name: str) -> int | None:
 def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table:
     """Return the table of rows with seeds; other entries are passed over, by name."""
     arms = {**_unknown_arms(rows, asked), **asked.arms}
+    lower = {arm.lower() for arm in arms}
     plain = [tuple(name for name in row.above if name not in arms) for row in rows]
     alike = len(set(plain)) == 1
+    there = {outer for row, outer in zip(rows, plain, strict=True) if _wants_any(row, asked)}
+    there = there if () not in there else set()
     trees = []
     roles: dict[str, tuple[str, str]] = {}
     for row, outer in zip(rows, plain, strict=True):
@@ -376,6 +381,8 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         settings |= row.inherited
         roles |= {name: ("setting", name) for name in settings if not is_own(name)}
         cells = dict(settings)
+        if outer in there and len(there) > 1:
+            cells[HEADING] = ".".join(outer)
         for name, value in flat("", row.cells, place):
             whole = ".".join((*outer, name))
             written = ".".join(filter(None, (*row.above, row.key, name)))
@@ -384,8 +391,9 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
             if label is not None and asked.wants(label.name):
                 cells[label.name] = value
                 continue
-            is_plain = alike and not asked.wants(whole)
+            is_plain = (alike or outer in there) and not asked.wants(whole)
             is_said = is_setting_name(name) or normal(name) in SEED_NAMES
+            is_said = is_said or names_arm(name) or str(value).lower() in lower
             cells[name if is_plain or is_said else whole] = value
         trees += _each_point(cells, place)
     table = _rows(trees, place)
@@ -397,6 +405,12 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
     ]
     remarks = [f"numbers of no run were passed over: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
+
+
+def _wants_any(row: _Row, asked: Asked) -> bool:
+    names = [name for name, _ in flat("", row.cells, "")]
+    by_arm = not asked.patterns and any(label_by_name(name, asked) for name in names)
+    return by_arm or asked.wants_any(names)
 
 
 def _unknown_arms(rows: Sequence[_Row], asked: Asked) -> dict[str, Mapping[str, SettingValue]]:
@@ -492,7 +506,7 @@ def unrolled(table: Table, asked: Asked, place: str) -> Table:
     refuse_beyond(MOST_ROWS, len(rows), "rows", place)
     columns = tuple(dict.fromkeys(name for _, row in rows for name in row))
     if counted and not any(isinstance(row.get("seeds"), list) for _, row in table.rows):
-        remarks[SEEDS_COUNTED] = None
+        remarks[counted_seeds()] = None
     return replace(
         table,
         columns=columns,

@@ -30,10 +30,15 @@ UNSORTED = 0.25
 NEIGHBOURS = 0.5
 """The ratio of squared differences of neighbours to those from the mean, below which it is one."""
 
-SEEDS_COUNTED = (
-    "no seed was logged; they are counted from 0 in the order of names or rows, and which run of "
-    "another arm has the same number rests on that order alone"
-)
+
+def counted_seeds(logged: int | None = None) -> str:
+    """Return what is said of runs whose seeds are counted; `logged` is the one that all have."""
+    cause = "no seed was logged" if logged is None else f"runs share seed {logged}"
+    return (
+        f"{cause}; they are counted from 0 in the order of names or rows, and which run of another "
+        "arm has the same number rests on that order alone"
+    )
+
 
 LoggedCoordinates = frozenset[tuple[str, float | str]]
 """Coordinates that the log itself gives a curve, as (axis, place); empty if it gives none."""
@@ -108,10 +113,10 @@ def on_one_line(text: str, most: int = 500) -> str:
     return f"{kept.rpartition('`')[0] if kept.count('`') % 2 else kept}…"
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], most: int = MOST_LISTED) -> str:
     """Return the first of several names, and how many more there are."""
-    rest = len(names) - MOST_LISTED
-    return ", ".join(names[:MOST_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def of_columns(roles: Mapping[str, str]) -> str:
@@ -163,6 +168,7 @@ class Curve:
         emptied: the steps of the empty cells after its last number.
         offers: the lines of a mapping that answer the fault.
         is_text: whether words stand where numbers would.
+        percent: whether numbers were written with the sign of per cent.
     """
 
     place: str
@@ -172,6 +178,7 @@ class Curve:
     emptied: tuple[int, ...] = ()
     offers: tuple[str, ...] = ()
     is_text: bool = False
+    percent: bool = False
 
     @property
     def all_steps(self) -> frozenset[int]:
@@ -197,6 +204,7 @@ class LoggedRun:
     config: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None  # the seed, where the log has a column of seeds, or its name tells it
     seed_of: str = "its column of seeds"  # what the seed was read from
+    shared_seed: int | None = None  # the seed that other runs of its arm have, too, if one is
     # why no curve of it may be taken for whole: sampled, cut off, crashed
     not_whole: tuple[str, ...] = ()
     # True if its logger says that it did not finish: it crashed, or still runs
@@ -253,6 +261,7 @@ class _Gathered:
     emptied: list[int] = field(default_factory=list)
     fault: str | None = None
     is_text: bool = False
+    percent: bool = False
 
 
 class CurveBuilder:
@@ -283,13 +292,16 @@ class CurveBuilder:
         value: float,
         at: LoggedCoordinates = NOWHERE,
         when: float = 0.0,
+        *,
+        percent: bool = False,
     ) -> None:
-        """Add a point; `when` is its time or line."""
+        """Add a point; `when` is its time or line, `percent` whether it was written with a %."""
         if step is not None and not -MAX_STEP <= step <= MAX_STEP:
             raise LogError(self.place, f"found the step {step}; expected one within ±2^53.")
         gathered = self._of(tag, at)
         gathered.points.append(_Point(step, value, when, self.file))
         gathered.emptied.clear()
+        gathered.percent |= percent
 
     def _of(self, tag: str, at: LoggedCoordinates) -> _Gathered:
         known = self._gathered.get((tag, at))
@@ -349,7 +361,8 @@ class CurveBuilder:
             last = max((step for step in numbers if step is not None), default=0)
             emptied = tuple(step for step in gathered.emptied if step > last)
             is_text = gathered.is_text and not points
-            made = Curve(self.place, steps, values, fault, emptied, offers, is_text)
+            percent = gathered.percent
+            made = Curve(self.place, steps, values, fault, emptied, offers, is_text, percent)
             curves.setdefault(tag, {})[at] = made
         return curves
 
@@ -452,15 +465,21 @@ def _out_of_order(earlier: _Point, later: _Point, is_plain: bool) -> str:
 
 
 def number_of(value: Any) -> float | None:
-    """Return the number that a cell or a JSON value holds; None if it is no number."""
+    """Return the number that a cell or a JSON value holds, in per cent 91 of 91 %; None if none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if isinstance(value, str) and "_" in value:
         return None
     try:
-        return float(value)  # "NaN" and "Infinity" among them
+        # "NaN" and "Infinity" among them
+        return float(value.rstrip().removesuffix("%") if isinstance(value, str) else value)
     except (ValueError, OverflowError):
         return None
+
+
+def is_percent(value: Any) -> bool:
+    """Return True for a number that is written with the sign of per cent."""
+    return isinstance(value, str) and value.rstrip().endswith("%") and number_of(value) is not None
 
 
 def coordinates_of(at: Mapping[str, Any]) -> LoggedCoordinates:

@@ -91,11 +91,15 @@ class LoggedQuantity(StrictModel):
         return self
 
     @property
+    def templates(self) -> frozenset[str]:
+        """The tags that it is made of, with the names of axes in the place of coordinates."""
+        names = {*re.findall(r"[^\W\d]\w*", self.expression or "")} - FUNCTIONS.keys()
+        return frozenset({self.tag} if self.tag else {self.let.get(name, name) for name in names})
+
+    @property
     def tags(self) -> frozenset[str]:
         """The tags that it is made of, with ``*`` in the place of coordinates."""
-        names = {*re.findall(r"[^\W\d]\w*", self.expression or "")} - FUNCTIONS.keys()
-        tags = {self.tag} if self.tag else {self.let.get(name, name) for name in names}
-        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in tags)
+        return frozenset(re.sub(r"\{[a-z][a-z0-9_]*\}", "*", tag) for tag in self.templates)
 
     @property
     def is_of_end(self) -> bool:
@@ -103,6 +107,11 @@ class LoggedQuantity(StrictModel):
         return not {"last", "mean", "max", "min"}.isdisjoint(
             re.findall(r"\w+", self.expression or "")
         )
+
+    @property
+    def computes(self) -> bool:
+        """Whether it is arithmetic, not a number as it was logged or one of a series."""
+        return re.fullmatch(r"\w+(\(\w+\))?", self.expression or "v") is None
 
     @property
     def formula(self) -> str:
@@ -205,8 +214,7 @@ class MappingFile(StrictModel):
     vary: tuple[Text, ...] = ()
     """Values of configurations that may differ between the runs of one experiment."""
     one_unit: Attested | None = None
-    """Why measurements of which one arm lies within 0 to 1, and another far beyond, are in one
-    unit."""
+    """Why what seems to be a share of 1 in one place, and per cent in another, is in one unit."""
     complete: Attested | None = None
     """Why curves with gaps, or of different lengths, are known to be all that was logged."""
 

@@ -40,6 +40,10 @@ _SETTINGS_BELOW = re.compile(
     r"(?:^|[./])(?:\w+_)?(?:args|hparams|params|(?:hyper_?)?parameters|config|cfg)[./]", re.I
 )
 """Objects of what a run was started with, wherever they stand: ``eval.generate_config.``."""
+_OWNER = re.compile(
+    r"(?:^|\.)(?:trainer|optim(?:izer)?|model|settings|setup|options|opts|flags)\.[^./]+$", re.I
+)
+"""A name in an object that may hold settings beside others: ``trainer.lr``."""
 UNUSED_NAMES = frozenset({"", "Unnamed: 0", "Wall time"})  # columns that hold row numbers or times
 SEED_NAMES = (
     "seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "random_state",
@@ -116,6 +120,11 @@ _LAST_STEP = re.compile(
 _LAST_EPOCH = re.compile(r"(max_|num_|n_|total_|train_|training_|num_train_)?epochs")
 
 
+def says_percent(name: str) -> bool:
+    """Return True if a number is called as one in per cent: ``Test Accuracy (%)``, acc_pct."""
+    return "%" in name or not words_of_name(name).isdisjoint(("pct", "percent", "percentage"))
+
+
 def names_seed(parts: Iterable[str]) -> bool:
     """Return True if a folder or a file is called as what has one seed."""
     return any(SEED_IN_NAME.search(part) or LIKE_SEED_IN_NAME.search(part) for part in parts)
@@ -136,6 +145,16 @@ def normal(name: str) -> str:
 def is_setting_name(name: str) -> bool:
     """Return True if a name stands in an object of what a run was started with."""
     return bool(SETTING_PREFIXES.match(name) or _SETTINGS_BELOW.search(name))
+
+
+def is_set_below(name: str, settings: Collection[str]) -> bool:
+    """Return True for a setting in an object that holds such: ``trainer.lr``, not ``train.lr``.
+
+    Args:
+        settings: what the audit's settings are called.
+    """
+    own = last_part(name)
+    return _OWNER.search(name) is not None and (own in settings or is_started_with(own))
 
 
 def is_status_name(name: str) -> bool:

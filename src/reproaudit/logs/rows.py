@@ -29,19 +29,21 @@ from reproaudit.logs.logged import (
 )
 from reproaudit.logs.names import RUN_NAMES, SEED_LIKE, STEP_NAMES, SUMMARIES, is_seed_name, normal
 
-_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*")
-IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*")
+_COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\s*%?\s*")
+IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 """What may be a number of thousands, or one of three decimals."""
-_POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*")
-_PERCENT = re.compile(r"\s*[-+]?\d[\d.,]*\s*%\s*")
+_POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
 _DELIMITERS = (",", ";", "\t")
+NOT_USED = "not used"  # the role of a column of which nothing is made
 INDEX = "index"  # the column of the names of rows, where its header is empty
+HEADING = "heading"  # the column of what stands above each of several tables or lists
 MOST_IN_LINE = 2**22  # characters in a line: four hundred for each of ten thousand columns
 MOST_LEVELS = 4  # rows above the numbers of a table of pandas
 WANDB_SAMPLES = 500  # the rows that W&B's ``run.history()`` draws by default
 RESERVOIR = 1000  # the points of a series that TensorBoard keeps by default
 WITH_DEVIATION = re.compile(r"\s*[-+]?[\d.,]+\s*%?\s*(±|\+/-|\\pm)\s*[\d.,]+\s*%?\s*")
+_OF_MANY = re.compile(r"\([^()]*\)|\b(of|over|n *=) *\d+.*$|\b\d+ *(seeds|runs|folds|trials)\b")
 _MEAN = re.compile(r"(?i)(.*?)[ _.-]?(mean|avg|average)[ _.-]?(.*)")
 _DEVIATION = re.compile(r"(?i)(.*?)[ _.-]?(std|stdev|stddev|sd|sem|stderr|ci)[ _.-]?(.*)")
 
@@ -187,7 +189,6 @@ def cells_table(
             text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
-    remarks += _per_cent(rows, header)
     if delimiter != "," and (example := _point_decimals(rows, name, delimiter)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
@@ -250,7 +251,7 @@ def _of_sheet(
     is_header = all(map(is_observed, names)) and not any(
         number_of(cell) is not None for cell in (*above, *names)
     )
-    if not (has_gaps and is_header and any(number_of(c.rstrip(" %")) for c in kept[2][1])):
+    if not (has_gaps and is_header and any(number_of(c) for c in kept[2][1])):
         return kept
     joined = [f"{over} {name}".strip() for over, name in zip(merged, names, strict=True)]
     remarks.append(f"the header of two rows was read as one, such as {joined[-1]}")
@@ -304,16 +305,6 @@ def _is_stepped(rows: Sequence[tuple[int, list[str]]]) -> bool:
     steps = [number_of(cells[0]) for _, cells in rows]
     whole = [step for step in steps if step is not None and step.is_integer()]
     return len(whole) == len(rows) and all(a < b for a, b in pairwise(whole))
-
-
-def _per_cent(rows: Sequence[tuple[int, list[str]]], header: Sequence[str]) -> Iterator[str]:
-    """Take the sign from columns in per cent, in place; yield what they are."""
-    for position, column in enumerate(header):
-        filled = [cells for _, cells in rows if is_observed(cells[position])]
-        if filled and all(_PERCENT.fullmatch(cells[position]) for cells in filled):
-            yield f"'{column}' is in per cent, such as {filled[0][position].strip()}"
-            for cells in filled:
-                cells[position] = cells[position].replace("%", "").strip()
 
 
 def _point_decimals(rows: Sequence[tuple[int, list[str]]], name: str, delimiter: str) -> str | None:
@@ -417,8 +408,8 @@ def _title(line: int, row: TableRow) -> str:
 
 
 def _sums_up(cell: Any) -> bool:
-    """Tell whether a cell has nothing but words for sums in it: `Mean ± std`."""
-    text = str(cell).lower()
+    """Tell whether a cell has nothing but words for sums, and of how many: `Mean (5 seeds)`."""
+    text = _OF_MANY.sub("", str(cell).lower())
     words = {*re.findall(r"[^\W\d_]+", text)}
     return bool(words) and words <= SUMMARIES and not any(map(str.isdigit, text))
 

@@ -29,6 +29,7 @@ from reproaudit.logs.logged import (
     LogSource,
     coordinates_of,
     is_course,
+    is_percent,
     number_of,
     of_columns,
     refuse_beyond,
@@ -183,6 +184,7 @@ class _Key:
     settings: tuple[tuple[str, Any], ...]
     number: str | None = None
     line: int | None = None
+    shared: int | None = None  # the seed that others have, too
 
 
 def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
@@ -220,6 +222,7 @@ def _runs(source: LogSource, table: Table) -> Iterator[LoggedRun]:
             "W&B export" if "_step" in table.columns else table.logger,
             builder.curves(),
             seed=key.seed,
+            shared_seed=key.shared,
             config={**table.config, **seeds, **dict(key.settings)},
             step=table.column("step"),
             columns=table.words,
@@ -259,7 +262,7 @@ def _builders(source: LogSource, table: Table) -> dict[_Key, CurveBuilder]:
             seen[key, at] = repeat + 1
             is_first = repeat == 0 and key.seed is not None
             number = f"{repeat}" if key.seed is None else f"{repeat} of {key.seed}"
-            key = key if is_first else replace(key, seed=None, number=number)
+            key = key if is_first else _Key(key.run, None, key.settings, number, shared=key.seed)
         if key not in builders:
             refuse_beyond(MOST_LOGGED_RUNS, len(builders) + 1, "runs", source.name)
             builders[key] = source.builder()
@@ -530,12 +533,14 @@ def _take_row(
             )
         elif number is None:
             fault = f"found {str(value)[:40]!r}, no number, in {place}; expected one"
+            is_text = isinstance(value, str) and re.search(r"\d", value) is None
             if IN_THOUSANDS.fullmatch(str(value)):
                 fault += ", written without a comma, which may part thousands or decimals"
-            is_text = isinstance(value, str) and re.search(r"\d", value) is None
+            elif not is_text:
+                fault += " that stands alone"
             builder.spoil(tag, fault, at, is_text=is_text)
         else:
-            builder.add(tag, step, number, at, line)
+            builder.add(tag, step, number, at, line, percent=is_percent(value))
 
 
 def _whole(place: str, value: Any, column: str, *, is_seed: bool = False) -> int | None:

@@ -21,13 +21,12 @@ from reproaudit.logs.documents import holds_number, of_objects
 from reproaudit.logs.logged import LogError, number_of, some
 from reproaudit.logs.names import CLOCK, is_seed_name, names_arm
 from reproaudit.logs.opening import parse_object
-from reproaudit.logs.rows import Table, cells_table, csv_table
+from reproaudit.logs.rows import HEADING, Table, cells_table, csv_table
 from reproaudit.logs.spread import spread
 
 TEXT_LOG = "text"  # the logger of what is read from lines for people
 MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are looked for
 MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
-HEADING = "heading"  # the column of the heading above each of several tables
 
 _Cells = list[list[str]]
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
@@ -247,12 +246,12 @@ def _split(line: str, gap: str) -> list[str]:
 # --- lines of numbers by name ---------------------------------------------------------------------
 
 _NUMBER = (
-    r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?(?:/\d+(?![\d./:])|[kKM](?![A-Za-z])|/s(?:ec)?\b)?"
+    r"([-+]?(?:\.?\d[\d.]*(?:[eE][-+]?\d+)?(?:/\d+(?![\d./:])|[kKM](?![A-Za-z])|/s(?:ec)?\b| *%)?"
     r"|nan|inf))"
 )
-_AFTER = r" *%?(?: *\([^()]*\))?"  # a unit, and a time or a mean in parentheses
+_AFTER = r"(?: *\([^()]*\))?"  # a time or a mean in parentheses
 _MARKED = re.compile(rf"([A-Za-z][^:=|,]*?) *[:=] *{_NUMBER}{_AFTER}")
-_WHOLE = re.compile(rf"{_NUMBER}%?")
+_WHOLE = re.compile(_NUMBER)
 _JOINED = re.compile(rf"(?<![\w./@-])([A-Za-z][\w./@-]*)[:=] *{_NUMBER}(?![\w.:/-]|,\d)")
 _HEAD = re.compile(r"^[A-Za-z][A-Za-z ]*: +(?=[A-Za-z][\w ]* [\w ]*[:=] *[-+.]?\d)")
 """What a line is about, before a name of several words."""
