@@ -217,7 +217,7 @@ def test_rows_at_places_that_the_audit_lacks_are_counted(tmp_path, rows):
     made = judged(tmp_path, log, more=AXIS)
     assert counts(made) == [(5, 5)]
     assert f"{LACKS} extra (10 numbers)." in notes(made)
-    assert f"{LACKS} extra (10 numbers)." in made.scorecard.made.remarks
+    assert f"{LACKS} extra (10 numbers)." in made.scorecard.made.counted
     assert f"{LACKS} extra (1 number)." in explained(tmp_path, log, AXIS)
     whole = tabled(tmp_path / "whole.csv", rows("mmlu", "gsm8k"))
     assert LACKS not in notes(judged(tmp_path, whole, more=AXIS))
