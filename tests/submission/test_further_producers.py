@@ -446,7 +446,7 @@ def test_a_mean_beside_objects_of_folds_is_named(tmp_path: Path) -> None:
         text(tmp_path / "logs" / f"{arm}.json", json.dumps({**tree, "score": 0.9}))
     made = judged(tmp_path, [tmp_path / "logs"])
     assert counts(made) == (4, 5)
-    assert "numbers of no run were passed over: score" in notes(made)
+    assert "numbers beside the runs were passed over: score" in notes(made)
 
 
 def test_a_run_that_was_cut_is_asked_about_with_the_value_that_is_meant(tmp_path: Path) -> None:

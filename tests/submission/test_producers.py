@@ -128,7 +128,7 @@ def test_rows_whose_seed_stands_in_their_settings(
     file.write_text(json.dumps({"task": "reproduce", "results": rows, **beside}))
     made = judged(tmp_path, [file], f"mapping: {{score: {tag}}}")
     assert counts(made) == (4, 5)
-    assert "numbers of no run were passed over: " in notes(made)
+    assert "numbers beside the runs were passed over: " in notes(made)
 
 
 GERMAN = """\
@@ -397,7 +397,7 @@ def test_a_course_below_its_runs_seed(tmp_path: Path, name: str) -> None:
             file.write_text(json.dumps(tree))
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
-    assert "All runs: numbers of no run were passed over: minutes." in notes(made)
+    assert "All runs: numbers beside the runs were passed over: minutes." in notes(made)
 
 
 # --- the last value of a run that was cut short ---------------------------------------------------
@@ -628,7 +628,7 @@ def test_a_mean_with_its_deviation_beside_a_list_of_runs_is_passed_over(tmp_path
     file.write_text(json.dumps({"hardware": "1x A100", "seeds": [*range(5)], "results": results}))
     made = judged(tmp_path, [file], 'mapping: {score: "results.{arm}"}\nnumber: [seeds]')
     assert counts(made) == (4, 5)
-    assert "numbers of no run were passed over: results.ours.mean_std" in notes(made)
+    assert "numbers beside the runs were passed over: results.ours.mean_std" in notes(made)
     alone = {arm: {"score": mean} for arm in ARMS}
     file.write_text(json.dumps({"seeds": [*range(5)], "results": alone}))
     said = refusal(tmp_path, [file], 'mapping: {score: "results.{arm}.score"}')

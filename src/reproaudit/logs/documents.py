@@ -162,7 +162,7 @@ def _without_deviations(table: Table, asked: Asked) -> Table:
         if name.rpartition(".")[0] in beside and not asked.wants(name)
     ]
     rest = {name: cell for name, cell in row.items() if name not in sums}
-    remarks = [f"numbers of no run were passed over: {some(sums)}"] if sums else []
+    remarks = [f"numbers beside the runs were passed over: {some(sums)}"] if sums else []
     return replace(table, columns=tuple(rest), rows=[(line, rest)], remarks=tuple(remarks))
 
 
@@ -403,7 +403,7 @@ def _of_rows(rows: Sequence[_Row], tree: Any, asked: Asked, place: str) -> Table
         for name, value in _beside((), tree, inside)
         if holds_number(value) and name not in table.columns
     ]
-    remarks = [f"numbers of no run were passed over: {some(beside)}"] if beside else []
+    remarks = [f"numbers beside the runs were passed over: {some(beside)}"] if beside else []
     return replace(table, remarks=(*table.remarks, *remarks), roles=roles)
 
 

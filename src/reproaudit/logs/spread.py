@@ -174,7 +174,7 @@ def spread(table: Table, asked: Asked) -> Table:
     rows = [(line, row) for line, cells in table.rows for row in _apart(cells, labels, shared)]
     columns = tuple(dict.fromkeys((*shared, *roles, *names)))
     sums += [column for column in shared if column in names]
-    remarks = [f"numbers of no run were passed over: {some(sums)}"] if sums else []
+    remarks = [f"numbers beside the runs were passed over: {some(sums)}"] if sums else []
     return replace(
         table,
         columns=columns,
