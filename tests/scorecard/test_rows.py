@@ -202,7 +202,7 @@ def test_a_mean_is_said_with_its_interval_and_the_runs_inside() -> None:
     (line,) = card.head.claims
     assert row.mean is not None
     assert "on average [" in line.text
-    assert line.text.endswith("5 of 6 inside")
+    assert line.text.endswith("5 of 6 inside (0.0200 ± 0.01 allowed)")
 
 
 def test_a_single_run_decides_where_the_answer_is_exact() -> None:

@@ -211,7 +211,7 @@ _OLD_QUESTIONS = (
     (re.compile(r"(?i)\bcompute\b|type of resources"), (VariableName.HARDWARE_SPECIFICATION,)),
 )
 """What a question of the form of 2021 asks, and its variables."""
-_ANSWER = re.compile(r"\\answer(Yes|No|NA)\b")
+_ANSWER = re.compile(r"\\answer(Yes|No|NA)\b(?:\{\})?")
 _JUSTIFICATION = re.compile(
     r"\\item\s*\[\s*\]\s*Justification:?(.*?)(?=\\item\b|\\end\s*\{|\Z)", re.DOTALL
 )
@@ -287,7 +287,7 @@ def with_checklist(card: Card, path: Path) -> Card:
             remarks.append(f"{about}: found no answer")
         for name in CHECKLIST_QUESTIONS[asked] if asked and given else ():
             locator = f"NeurIPS paper checklist, {about}"
-            justification = words[1] if words is not None else ""
+            justification = "" if words is None else _ANSWER.sub("", words[1])
             answers.setdefault(name, []).append(_answer(given[0], justification, locator))
     if not answers:
         is_form = len(missing) < len(CHECKLIST_QUESTIONS) or "\\answerTODO" in text

@@ -155,7 +155,9 @@ def _held(claim: ClaimText) -> list[str]:
     if mean is None:
         return _counts(claim)
     count = f"{count_words(claim.base)} inside"
-    return [f"{_figure(claim, mean, with_noun=named)}, {count}" for named in (True, False)]
+    bound = f" ({asked(mean, claim.number_of(mean))})"
+    figures = [_figure(claim, mean, with_noun=named) for named in (True, False)]
+    return [f"{figure}, {count}{end}" for end in (bound, "") for figure in figures]
 
 
 def _counts(claim: ClaimText) -> list[str]:
