@@ -44,6 +44,7 @@ from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, r
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
+    IDLE,
     RESUMED,
     StrayError,
     compare_settings,
@@ -225,7 +226,8 @@ def _imported(
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
     count = _counted(request, given, asked, roles, parts)
-    told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
+    judged = _judged(request, roles)
+    told = [*_judged_of(count, judged, unfinished, strays, request.names)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
     told += [*_absent_arms(request, asked, roles, strays), *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
@@ -348,20 +350,29 @@ def _judged_of(
     judged: int,
     unfinished: Sequence[LoggedRun],
     strays: Sequence[StrayError],
+    names: Sequence[str],
 ) -> Iterator[str]:
-    """Yield how many of the runs that were given are judged, and why the others are not."""
+    """Yield how many of the runs that were given are judged, and why the others are not.
+
+    Args:
+        names: those of all runs, among which a run is called by what tells it apart.
+    """
     if judged < given:
         yield f"{judged} of {given} runs given were judged."
+    seen = Counter(map(_called, names))
     if unfinished:
-        named = [f"{_called(run.name)}: {on_one_line(run.state, 200)}" for run in unfinished]
+        named = [f"{_apart(run.name, seen)}: {on_one_line(run.state, 200)}" for run in unfinished]
         yield f"Not finished, and left out: {some([*dict.fromkeys(named)])}."
     for why in dict.fromkeys(stray.why for stray in strays):
         of_why = [stray for stray in strays if stray.why == why]
-        if why == COPIED:
-            called = [PurePath(stray.place.partition(" (")[0]).name for stray in of_why]
+        if why in (COPIED, IDLE):
+            called = [_within(stray.place.partition(" (")[0]) for stray in of_why]
         else:
-            called = [_called(stray.place).replace(f"arm {stray.arm}, ", "") for stray in of_why]
-        yield f"{why}: {some([*dict.fromkeys(called)])}."
+            called = [
+                _apart(stray.place, seen).replace(f"arm {stray.arm}, ", "") for stray in of_why
+            ]
+        count = f", {len(of_why)} in all" if len(of_why) > 1 else ""
+        yield f"{why}{count}: {some([*dict.fromkeys(called)])}."
 
 
 def _absent_arms(
@@ -950,6 +961,13 @@ def _called(run: str) -> str:
     """Return what tells a run from those beside it: the part in parentheses, else its file."""
     matched = re.search(r"\(([^()]*)\)$", run)
     return matched.group(1) if matched else _within(run)
+
+
+def _apart(run: str, seen: Mapping[str, int]) -> str:
+    """Return what tells a run from all others: its file as well where several are called so."""
+    called = _called(run)
+    file, *row = run.partition(" (")
+    return called if seen.get(called, 1) == 1 else "".join([_within(file), *row])
 
 
 def _within(run: str) -> str:

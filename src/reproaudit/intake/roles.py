@@ -26,7 +26,7 @@ from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import LogError, LoggedRun, counted_seeds, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
 
-_IDLE = "Without anything that is wanted"
+IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
 RESUMED = "Joined to the runs that they belong to"
 
@@ -71,7 +71,7 @@ def place_runs(
         except LogError as fault:
             is_idle = is_there and not asked.wants_any(run.curves)
             if run.unread or is_idle:
-                why = _unknown(run) if run.unread else _IDLE
+                why = _unknown(run) if run.unread else IDLE
                 strays.append(StrayError(run.name, fault.text, why))
             else:
                 faults.append(fault)
@@ -103,7 +103,7 @@ def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[int, StrayError]:
         if any(is_copy(run, other, asked) for other in others):
             beside[id(placed)] = StrayError(run.name, "", COPIED)
         elif others and asked.wants_any(others[0].tags) and not asked.wants_any(run.tags):
-            beside[id(placed)] = StrayError(run.name, "", _IDLE)
+            beside[id(placed)] = StrayError(run.name, "", IDLE)
         else:
             others.append(run)
     return beside
@@ -238,16 +238,18 @@ def _batch(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
-    if ARM_NAME in telling:
+    every = [batch.settings(request.audit) for batch in batches]
+    of_none = {name for name in telling if not any(same(stated[name], own[name]) for own in every)}
+    if ARM_NAME in of_none:
         called = str(stated[ARM_NAME])
         text = f"found the arm '{called}'; expected {some(request.arm_names(experiment))}. If it is"
         text = f"{text} one of them, write in a mapping `arms: {{NAME: {called}}}`."
         raise StrayError(run.name, text, f"Of no arm of the audit ({called})", called)
-    settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
+    settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(of_none or telling))
     fault = f"found {settings or 'nothing'} in its configuration, which neither the experiment nor"
     way = "Say under 'settings' in the mapping's 'runs' what it is."
     text = f"{fault} a control has; expected {expected}. {way}"
-    if run.columns and settings:
+    if ARM_NAME in telling or (run.columns and settings):
         raise StrayError(run.name, text, f"Of no arm of the audit ({settings})")
     raise LogError(run.name, text)
 
