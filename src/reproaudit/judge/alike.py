@@ -40,6 +40,9 @@ PER_CENT = 100.0
 
 PER_CENT_UNITS = ("%", "percent", "per cent")
 
+_OPEN_ABOVE = frozenset({"loss", "losses", "nll", "perplexity", "ppl", "mse", "rmse", "mae"})
+"""Words in the names of what is no share."""
+
 _LEAST = 0.2
 """The share that a bound and numbers exceed which may be in different units."""
 
@@ -411,10 +414,15 @@ def in_per_cent(audit: Audit, experiment: str, name: str) -> bool:
 
 
 def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
-    """Whether a measurement may be a share, or per cent: a pure number with no open end above."""
+    """Whether a measurement may be a share, or per cent: a pure number with no open end above.
+
+    Where the audit does not say so, the name does: a loss has an open end.
+    """
     declared = audit.declaration(arm.experiment, name)
     if declared is None or declared.unit.lower() not in ("1", *PER_CENT_UNITS):
         return False
+    if declared.range is None and declared.unit == "1":
+        return _OPEN_ABOVE.isdisjoint(name.split("_"))
     return declared.range is None or declared.range[1] is not None
 
 
