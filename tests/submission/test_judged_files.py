@@ -1017,7 +1017,7 @@ def test_runs_that_did_not_finish_are_counted_at_the_head_of_every_rendering(
     assert made.scorecard.claims[0].base.n == 5
     said = (
         "5 of 7 runs given were judged.",
-        "Not finished, and left out: seed 5: crashed, seed 6: running.",
+        "Not finished, and left out, 2 in all: seed 5: crashed, seed 6: running.",
     )
     audit = load_audit(tmp_path / "tree.yaml")
     import_folder(audit, [tmp_path / "log.csv"], tmp_path / "folder")

@@ -64,8 +64,7 @@ class Results:
         measurements: the names of what was measured, in the order of the files.
         series: those that are observed over training, with what they are called in the files.
         files: the lines of a mapping that reading them needs, by field.
-        settings: those that runs of every arm differ in, with their values: the audit's, and those
-            of claims of their own.
+        cases: the settings under which every arm has runs, the audit's first.
     """
 
     method: str = ""
@@ -73,7 +72,7 @@ class Results:
     measurements: tuple[str, ...] = ()
     series: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    cases: Sequence[Mapping[str, str]] = ({},)
 
 
 def draft_audit(slug: str, card: Card, today: date) -> str:
@@ -96,15 +95,13 @@ def draft_claims(
     """
     lines = [*_head(slug, card, today)]
     checks = [_check(claim.says, results) for claim in claims]
-    cases: list[Mapping[str, str]] = [{}] * len(claims)
     if not claims:
-        claims, checks, cases = _of_results(results)
+        claims, checks = _of_results(results)
     if results.method or not results.measurements:
         lines.append(f"method: {results.method or TODO}")
     if results.files:
         lines.append(f"files: {_flow(results.files)}")
-    if results.settings:
-        own = {name: values[0] for name, values in results.settings.items()}
+    if own := results.cases[0]:
         lines += ["settings:", f"  - {{from: paper, at: TODO, values: {_flow(own)}}}"]
     if results.series:
         lines.append("measurements:")
@@ -112,11 +109,11 @@ def draft_claims(
         lines.append(f"  {name}: {{every_step: [], says: {_quoted(f'What was logged as {tag}.')}}}")
     lines.append("claims:")
     main = len(claims) > 1  # an only claim is the main one
-    for name, claim, check, case in zip(_names(claims), claims, checks, cases, strict=True):
+    for name, claim, check in zip(_names(claims), claims, checks, strict=True):
         says = _quoted(claim.says) if claim.says else TODO
         at = _quoted(claim.at) if claim.at else TODO
         fields = [f"says: {says}", f"at: {at}", *(["main: true"] if main else [])]
-        fields += [f"settings: {_flow(case)}"] if case else []
+        fields += [f"settings: {_flow(claim.settings)}"] if claim.settings else []
         fields.append(f"holds_if: [{check}]")
         fields += [] if "arm: " in check else ["no_control: TODO"]
         main = False
@@ -205,21 +202,15 @@ def _named(says: str, names: Sequence[str]) -> str:
     return chosen[0] if len(chosen) == 1 else TODO
 
 
-def _of_results(
-    results: Results,
-) -> tuple[list[StatedClaim], list[str], list[Mapping[str, str]]]:
-    """Return claims, with the check of each, and in what its settings are not the audit's."""
-    others = [[{}, *({name: v} for v in vs[1:])] for name, vs in results.settings.items()]
-    every = product(results.measurements, product(*others), results.arms or [""])
-    claims: list[StatedClaim] = []
-    checks: list[str] = []
-    cases: list[Mapping[str, str]] = []
-    for value, changes, arm in islice(every, MOST_IN_FULL):
-        case = {name: text for change in changes for name, text in change.items()}
-        claims.append(StatedClaim(name=" ".join([value, arm, *case.values()])))
+def _of_results(results: Results) -> tuple[list[StatedClaim], list[str]]:
+    every = product(results.measurements, results.cases, results.arms or [""])
+    claims, checks = [], []
+    for value, case, arm in islice(every, MOST_IN_FULL):
+        settings = {name: text for name, text in case.items() if results.cases[0][name] != text}
+        name = " ".join([value, arm, *settings.values()])
+        claims.append(StatedClaim(name=name, settings=settings))
         checks.append(_beats(value, arm, TODO) if arm else _reaches(value, "at_least"))
-        cases.append(case)
-    return claims, checks, cases
+    return claims, checks
 
 
 def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:

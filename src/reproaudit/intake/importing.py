@@ -226,8 +226,7 @@ def _imported(
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
     count = _counted(request, given, asked, roles, parts)
-    judged = _judged(request, roles)
-    told = [*_judged_of(count, judged, unfinished, strays, request.names)]
+    told = [*_judged_of(count, request, roles, unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
     told += [*_absent_arms(request, asked, roles, strays), *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
@@ -347,31 +346,25 @@ def _void(roles: Sequence[_Role]) -> Iterator[str]:
 
 def _judged_of(
     given: int,
-    judged: int,
+    request: Request,
+    roles: Sequence[_Role],
     unfinished: Sequence[LoggedRun],
     strays: Sequence[StrayError],
-    names: Sequence[str],
 ) -> Iterator[str]:
-    """Yield how many of the runs that were given are judged, and why the others are not.
-
-    Args:
-        names: those of all runs, among which a run is called by what tells it apart.
-    """
-    if judged < given:
+    """Yield how many of the runs that were given are judged, and why the others are not."""
+    if (judged := _judged(request, roles)) < given:
         yield f"{judged} of {given} runs given were judged."
-    seen = Counter(map(_called, names))
-    if unfinished:
-        named = [f"{_apart(run.name, seen)}: {on_one_line(run.state, 200)}" for run in unfinished]
-        yield f"Not finished, and left out: {some([*dict.fromkeys(named)])}."
-    for why in dict.fromkeys(stray.why for stray in strays):
-        of_why = [stray for stray in strays if stray.why == why]
-        if why in (COPIED, IDLE):
-            called = [_within(stray.place.partition(" (")[0]) for stray in of_why]
-        else:
-            called = [
-                _apart(stray.place, seen).replace(f"arm {stray.arm}, ", "") for stray in of_why
-            ]
-        count = f", {len(of_why)} in all" if len(of_why) > 1 else ""
+    rows = Counter(re.sub(r".*\(|\)$", "", name) for name in request.names)
+    told: dict[str, list[str]] = {}
+    for run in unfinished:
+        state = f"{_called(run.name, rows)}: {on_one_line(run.state, 200)}"
+        told.setdefault("Not finished, and left out", []).append(state)
+    for stray in strays:
+        file = _within(stray.place.partition(" (")[0])
+        own = _called(stray.place, rows).replace(f"arm {stray.arm}, ", "")
+        told.setdefault(stray.why, []).append(file if stray.why in (COPIED, IDLE) else own)
+    for why, called in told.items():
+        count = f", {len(called)} in all" if len(called) > 1 else ""
         yield f"{why}{count}: {some([*dict.fromkeys(called)])}."
 
 
@@ -957,22 +950,16 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
             yield f"Seeds {some(seeds)} of {words}: {sentence}."
 
 
-def _called(run: str) -> str:
-    """Return what tells a run from those beside it: the part in parentheses, else its file."""
+def _called(run: str, rows: Mapping[str, int]) -> str:
+    """Return what tells a run from others: the part in parentheses, if no other has it."""
     matched = re.search(r"\(([^()]*)\)$", run)
-    return matched.group(1) if matched else _within(run)
-
-
-def _apart(run: str, seen: Mapping[str, int]) -> str:
-    """Return what tells a run from all others: its file as well where several are called so."""
-    called = _called(run)
-    file, *row = run.partition(" (")
-    return called if seen.get(called, 1) == 1 else "".join([_within(file), *row])
+    return matched[1] if matched and rows[matched[1]] < 2 else _within(run)
 
 
 def _within(run: str) -> str:
     """Return a run's file and its folder: where that folder lies is nobody else's affair."""
-    return "/".join(PurePath(run).parts[-2:])
+    file, *row = run.partition(" (")
+    return "/".join(PurePath(file).parts[-2:]) + "".join(row)
 
 
 def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:

@@ -239,7 +239,7 @@ def _batch(
         ):
             return batch
     every = [batch.settings(request.audit) for batch in batches]
-    of_none = {name for name in telling if not any(same(stated[name], own[name]) for own in every)}
+    of_none = {n for n in telling if not any(same(stated[n], own[n]) for own in every)}
     if ARM_NAME in of_none:
         called = str(stated[ARM_NAME])
         text = f"found the arm '{called}'; expected {some(request.arm_names(experiment))}. If it is"

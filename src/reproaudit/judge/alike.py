@@ -414,16 +414,13 @@ def in_per_cent(audit: Audit, experiment: str, name: str) -> bool:
 
 
 def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
-    """Whether a measurement may be a share, or per cent: a pure number with no open end above.
-
-    Where the audit does not say so, the name does: a loss has an open end.
-    """
+    """Whether a measurement may be a share, or per cent: a pure number with no open end above."""
     declared = audit.declaration(arm.experiment, name)
     if declared is None or declared.unit.lower() not in ("1", *PER_CENT_UNITS):
         return False
-    if declared.range is None and declared.unit == "1":
-        return _OPEN_ABOVE.isdisjoint(name.split("_"))
-    return declared.range is None or declared.range[1] is not None
+    if declared.range is None:
+        return declared.unit != "1" or _OPEN_ABOVE.isdisjoint(name.split("_"))
+    return declared.range[1] is not None
 
 
 def _sizes(records: Iterable[Record], name: str) -> Sizes:

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import product
-from math import prod
-from os.path import commonprefix
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,14 +51,11 @@ _JOINT = re.compile(r"[./_ :|-]")
 _COUNTED = re.compile(r"\d+|(?i:seed|split|fold)[_=-]?\d+")  # a key that numbers runs
 MOST_WAYS = 4  # ways of a kind that are tried
 UNNAMED = "outcome"  # what a number is called that has no name in files
-_BOOKKEEPING = re.compile(r"(?i)(^|[_./])(timestamp|epochs?|steps?|iterations?|lr|learning_rate)\b")
-_SELDOM = re.compile(
-    r"(?i)(?<![a-z])(train|training|time|seconds|sec|ms|runtime|duration|latency|wall|walltime|clock|"
-    r"memory|mem|mb|gb|bytes|flops|counts?|num|tokens|params)(?![a-z])"
+_BOOKKEEPING = re.compile(
+    r"(?i)(?<![a-z])(time|timestamp|seconds|sec|ms|runtime|duration|latency|wall|walltime|clock|lr|"
+    r"learning_rate|memory|mem|[mg]b|bytes|flops|counts?|num|tokens|epochs?|steps?|iterations?)(?![a-z])"
 )
-"""Words in the names of what claims are seldom about."""
-_BESIDE = frozenset({"readme", "summary"})
-"""Words of files that sum up the runs beside them."""
+_BESIDE = re.compile(r"(?i)readme|summary")  # files that sum up the runs beside them
 
 
 def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
@@ -89,7 +84,7 @@ def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
 def _numbers_in(files: Sequence[Path], asked: Asked) -> list[LoggedRun]:
     with scratch_folder() as scratch:
         runs = find_runs(files, asked, scratch)[0]
-    own = [r for r in runs if not all(_BESIDE & words_of_name(file.name) for file in r.files)]
+    own = [r for r in runs if not all(_BESIDE.search(file.name) for file in r.files)]
     return own if 2 * len(own) > len(runs) else runs
 
 
@@ -124,8 +119,6 @@ def _tried(results: Results, files: Sequence[Path]) -> None:
 def _remarks(results: Results, runs: Sequence[LoggedRun]) -> Iterator[str]:
     if results.arms:
         yield f"method: taken as '{results.method}', against {some(results.arms)}"
-    for name, values in results.settings.items():
-        yield f"{name}: taken as a setting, {some(values)}"
     written = {*results.measurements, *results.files.get("mapping", {}).values()}
     written |= {results.method, *results.arms} if UNNAMED in written else set()
     tags = dict.fromkeys(tag for run in runs for tag in _numbers_of(run))
@@ -144,25 +137,23 @@ def _remarks(results: Results, runs: Sequence[LoggedRun]) -> Iterator[str]:
 def _ways(runs: Sequence[LoggedRun], slug: str) -> Iterator[Results]:
     """Yield what the runs may hold: arms by keys, by settings, by names of files and of numbers."""
     tags = [*dict.fromkeys(tag for run in runs for tag in _numbers_of(run))]
-    tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)]
+    tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)] or tags
     tags = [tag for tag in tags if not SEED_LIKE.fullmatch(last_part(tag))]
     tags = [t for t in tags if not is_summed(t) and not SPREADS & words_of_name(t)] or tags
-    tags.sort(key=lambda tag: (bool(_SELDOM.search(tag)), "test" not in words_of_name(tag)))
+    tags.sort(key=lambda tag: "test" not in words_of_name(tag))
     series = {tag for tag in tags if _is_series(tag, runs)}
     own = {_Name(tag[: tag.rfind(".") + 1], tag.rpartition(".")[2]): tag for tag in tags}
     as_keys, in_words = _in_tags(tags, slug)
     as_values = [
-        _Way(
-            arms, {name: tag for name, tag in own.items() if not _is_set(tag, arms)} or own, others
-        )
-        for arms, others in (*_in_settings(runs), *_in_names(runs))
+        (arms, {name: tag for name, tag in own.items() if not _is_set(tag, arms)} or own)
+        for arms in (*_in_settings(runs).values(), *_in_names(runs))
     ]
-    for arms, names, others in (*as_keys, *as_values, *in_words, _Way((), own)):
+    for arms, names in (*as_keys, *as_values, *in_words, ({}, own)):
         whole = {(name.above + name.rest).rstrip("."): tag for name, tag in names.items()}
         plain = {name.rest: tag for name, tag in names.items()}
         if plain != whole and all(plain) and len(plain) == len(whole):
-            yield _results(arms, plain, series, slug, others)
-        yield _results(arms, whole, series, slug, others)
+            yield _results(arms, plain, series, slug)
+        yield _results(arms, whole, series, slug)
 
 
 class _Name(NamedTuple):
@@ -172,16 +163,10 @@ class _Name(NamedTuple):
     rest: str
 
 
-class _Way(NamedTuple):
-    """Arms, what all of them have, with one of the tags that hold it, and settings of the runs."""
-
-    arms: Collection[str]
-    names: Mapping[_Name, str]
-    settings: Mapping[str, Sequence[str]] = {}
-
-
 _Arms = Mapping[str, Sequence[LoggedRun]]
-"""The runs of each arm."""
+"""Arms, with the runs of each where these are of one arm."""
+_Way = tuple[_Arms, Mapping[_Name, str]]
+"""Arms, and what all of them have, with one of the tags that hold it."""
 
 
 def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_Way]]:
@@ -216,8 +201,8 @@ def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_
             words.setdefault(tuple(arms), {})[name] = tag
     told = sorted(keys, key=lambda arms: not any(_is_called_arm(arm, slug) for arm in arms))
     shortest = sorted(words, key=lambda arms: len("".join(arms)) / len(arms))
-    as_keys = [_Way(arms, keys[arms]) for arms in told[:MOST_WAYS]]
-    return as_keys, [_Way(arms, words[arms]) for arms in shortest[:MOST_WAYS]]
+    as_keys = [(dict.fromkeys(arms, ()), keys[arms]) for arms in told[:MOST_WAYS]]
+    return as_keys, [(dict.fromkeys(arms, ()), words[arms]) for arms in shortest[:MOST_WAYS]]
 
 
 def _splits(tag: str) -> Iterator[tuple[str, str, str]]:
@@ -239,12 +224,8 @@ def _plain(slug: str) -> str:
     return re.sub(r"\d+$", "", slug)
 
 
-def _in_settings(runs: Sequence[LoggedRun]) -> Iterator[tuple[_Arms, Mapping[str, Sequence[str]]]]:
-    """Yield the runs by each setting of text that differs, and the values of others that cross it.
-
-    A setting crosses another if each value of the one has several runs with each of the other. Of
-    those only the runs with the first value are yielded.
-    """
+def _in_settings(runs: Sequence[LoggedRun]) -> dict[str, _Arms]:
+    """Return the runs by the values of each setting of text that differs between them."""
     values: dict[str, dict[str, list[LoggedRun]]] = {}
     for run in runs:
         for key, value in run.config.items():
@@ -252,68 +233,55 @@ def _in_settings(runs: Sequence[LoggedRun]) -> Iterator[tuple[_Arms, Mapping[str
                 values.setdefault(key, {}).setdefault(value, []).append(run)
     several = [key for key, texts in values.items() if 1 < len(texts) <= MOST_COMPARED]
     several.sort(key=lambda key: last_part(key) not in _ARM_KEYS)
-    for key in several:
-        crossed: dict[str, list[str]] = {}
-        for other in several:
-            pairs = Counter((run.config.get(key), run.config.get(other)) for run in runs)
-            is_whole = len(pairs) == len(values[key]) * len(values[other])
-            if other != key and is_whole and min(pairs.values()) > 1:
-                crossed[other] = [*values[other]]
-        first = {other: texts[0] for other, texts in crossed.items()}
-        arms = {
-            arm: [run for run in own if first.items() <= run.config.items()]
-            for arm, own in values[key].items()
-        }
-        yield (
-            arms,
-            {re.sub(r"\W+", "_", last_part(other)): texts for other, texts in crossed.items()},
-        )
+    return {key: values[key] for key in several}
 
 
-def _in_names(runs: Sequence[LoggedRun]) -> Iterator[tuple[_Arms, Mapping[str, Sequence[str]]]]:
+def _cases(arms: _Arms) -> list[dict[str, str]]:
+    """Return the values of texts, such as data sets, that every arm has in several runs each."""
+    crossing = {}
+    for key, values in _in_settings([run for own in arms.values() for run in own]).items():
+        pairs = Counter((arm, run.config.get(key)) for arm, own in arms.items() for run in own)
+        if len(pairs) == len(arms) * len(values) and min(pairs.values()) > 1:
+            crossing[re.sub(r"\W+", "_", last_part(key))] = [*values]
+    return [dict(zip(crossing, texts, strict=True)) for texts in product(*crossing.values())]
+
+
+def _in_names(runs: Sequence[LoggedRun]) -> Iterator[_Arms]:
     """Yield the runs by what tells their names apart, but for seeds, steps and numbers."""
-    plain = []
-    for run in runs:
-        text = "/".join(run.parts)
-        for counted in (SEED_IN_NAME, STEP_IN_NAME, LIKE_SEED_IN_NAME):
-            text = counted.sub("/", text)
-        text = re.sub(r"\.[a-z]{2,5}(\.gz)?$|\([^)]*\)", "", text)
-        plain.append([word for word in re.split(r"[/\s.\-]+|_(?=$|\d)|\d+$", text) if word])
-    every = set.intersection(*map(set, plain)) if plain else set()
-    names = ["_".join(word for word in words if word not in every) for words in plain]
-    shared = re.sub(r"((no|without)_)?[^_]*$", "", commonprefix(names))  # noqa: RUF071
-    arms: dict[str, list[LoggedRun]] = {}
-    for name, run in zip(names, runs, strict=True):
-        arms.setdefault(name.removeprefix(shared), []).append(run)
-    if 1 < len(arms) <= MOST_COMPARED and all(arms) and min(map(len, arms.values())) > 1:
-        yield arms, {}
+    texts = ["/".join(run.parts) for run in runs]
+    for counted in (SEED_IN_NAME, STEP_IN_NAME, LIKE_SEED_IN_NAME):
+        texts = [counted.sub("/", text) for text in texts]
+    texts = [re.sub(r"\.[a-z]{2,5}(\.gz)?$|\([^)]*\)", "", text) for text in texts]
+    for joint in ("_", r"_(?=$|\d)"):
+        plain = [[w for w in re.split(rf"[/\s.\-]+|{joint}|\d+$", text) if w] for text in texts]
+        every = set.intersection(*map(set, plain)) - {"no", "without"}
+        arms: dict[str, list[LoggedRun]] = {}
+        for run, words in zip(runs, plain, strict=True):
+            arms.setdefault("_".join(w for w in words if w not in every), []).append(run)
+        if 1 < len(arms) <= MOST_COMPARED and all(arms) and min(map(len, arms.values())) > 1:
+            yield arms
 
 
 def _is_set(tag: str, arms: _Arms) -> bool:
     """Tell whether a number is the same in all runs of each arm, as a setting is."""
-    of_arms = (
-        {curve.values.tobytes() for run in runs for curve in run.curves.get(tag, {}).values()}
-        for runs in arms.values()
-        if len(runs) > 1
-    )
-    return max(map(len, of_arms), default=2) < 2
+    values = {
+        (arm, curve.values.tobytes())
+        for arm, runs in arms.items()
+        for run in runs
+        for curve in run.curves.get(tag, {}).values()
+    }
+    return len(values) <= len(arms) < sum(map(len, arms.values()))
 
 
-def _results(
-    arms: Collection[str],
-    tags: Mapping[str, str],
-    series: Collection[str],
-    slug: str,
-    settings: Mapping[str, Sequence[str]],
-) -> Results:
+def _results(arms: _Arms, tags: Mapping[str, str], series: Collection[str], slug: str) -> Results:
     """Return results with the names that an audit may have, and what these are called in files.
 
     Args:
         tags: what is measured, as judge calls it, with one of the tags that hold it.
     """
     named = _named(arms)
-    of_each = max(1, len(named) - 1) * prod(map(len, settings.values()))
-    most = max(1, MOST_IN_FULL // of_each)
+    cases = _cases(arms)
+    most = max(1, MOST_IN_FULL // max(1, len(named) - 1) // len(cases))
     measured = _named([*tags][:most])
     method = _method([*named], slug) if named else ""
     called = {
@@ -326,7 +294,7 @@ def _results(
         measurements=tuple(measured),
         series={name: tag for name, tag in measured.items() if tags[tag] in series},
         files={part: names for part, names in called.items() if names},
-        settings=settings,
+        cases=cases,
     )
 
 
