@@ -61,7 +61,7 @@ class Results:
     Attributes:
         method: the arm that the claims seem to be about; empty if nothing tells arms apart.
         arms: the other arms.
-        measurements: the names of what was measured, in the order of the files.
+        measurements: the names of what was measured, the likeliest main one first.
         series: those that are observed over training, with what they are called in the files.
         files: the lines of a mapping that reading them needs, by field.
         cases: the settings under which every arm has runs, the audit's first.

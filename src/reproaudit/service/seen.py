@@ -45,6 +45,7 @@ _SLUG = "results"
 _OWN = frozenset({"ours", "own", "our", "proposed", "method", "new", "treatment", "main"})
 _OTHERS = re.compile(r"(?i)base|control|reference|vanilla|sgd|random|checkpoint|shuffl|null")
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
+_RANKS = {"test": -1, "train": 1, "training": 1}  # claims are seldom about training
 _ARM_KEYS = ("arm", "method", "algorithm", "algo", "agent", "variant", "condition", "model")
 _WORDS = re.compile(r"[\W_]+")
 _JOINT = re.compile(r"[./_ :|-]")
@@ -140,7 +141,7 @@ def _ways(runs: Sequence[LoggedRun], slug: str) -> Iterator[Results]:
     tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)] or tags
     tags = [tag for tag in tags if not SEED_LIKE.fullmatch(last_part(tag))]
     tags = [t for t in tags if not is_summed(t) and not SPREADS & words_of_name(t)] or tags
-    tags.sort(key=lambda tag: "test" not in words_of_name(tag))
+    tags.sort(key=lambda tag: sum(_RANKS.get(word, 0) for word in words_of_name(tag)))
     series = {tag for tag in tags if _is_series(tag, runs)}
     own = {_Name(tag[: tag.rfind(".") + 1], tag.rpartition(".")[2]): tag for tag in tags}
     as_keys, in_words = _in_tags(tags, slug)
