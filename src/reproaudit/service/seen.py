@@ -67,7 +67,7 @@ def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
     runs = _numbers_in(files, EVERYTHING)
     tags = frozenset(tag for run in runs for tag in _numbers_of(run))
     runs = _numbers_in(files, Asked(wanted=tags))  # what holds text may tell runs apart
-    ways = [way for way in _ways(runs, slug) if way.measurements]
+    ways = [way for way in _ways(runs, re.sub(r"\d+$", "", slug)) if way.measurements]
     refusals: list[str] = []
     for way in ways:
         try:
@@ -197,7 +197,7 @@ def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_
             continue
         if is_key and _SPLITS.isdisjoint(arms):
             keys.setdefault(tuple(arms), {})[name] = tag
-        is_named = any(name) or not {*_OWN, _plain(slug)}.isdisjoint(arms)
+        is_named = any(name) or not {*_OWN, slug}.isdisjoint(arms)
         if is_named and not is_key and not any(_SPLITS & words_of_name(arm) for arm in arms):
             words.setdefault(tuple(arms), {})[name] = tag
     told = sorted(keys, key=lambda arms: not any(_is_called_arm(arm, slug) for arm in arms))
@@ -216,13 +216,8 @@ def _splits(tag: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_called_arm(text: str, slug: str) -> bool:
-    known = {*_OWN, _plain(slug)}
+    known = {*_OWN, slug}
     return not known.isdisjoint(_WORDS.split(text.lower())) or _OTHERS.search(text) is not None
-
-
-def _plain(slug: str) -> str:
-    """Return a slug without the year."""
-    return re.sub(r"\d+$", "", slug)
 
 
 def _in_settings(runs: Sequence[LoggedRun]) -> dict[str, _Arms]:
@@ -311,8 +306,7 @@ def _named(texts: Collection[str]) -> Mapping[str, str]:
 
 def _method(arms: Sequence[str], slug: str) -> str:
     """Return the arm that claims seem to be about: called so, or as the paper, or as no other."""
-    plain = _plain(slug)
-    in_slug = [arm for arm in arms if arm in plain or plain in arm]
+    in_slug = [arm for arm in arms if arm in slug or slug in arm]
     own = [arm for arm in arms if _OWN & set(arm.split("_"))]
     no_other = [arm for arm in arms if not _OTHERS.search(arm)]
     return next(iter((*in_slug, *own, *no_other, *arms)))
