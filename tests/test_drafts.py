@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,67 @@ def test_of_many_numbers_and_arms_a_draft_takes_some_and_names_the_others(tmp_pa
     assert len(data["claims"]) == len(names) - 1
     assert "also measured, and in no claim: score, epochs" in said
     assert len(outcomes_of(audit, results, cli)) == len(data["claims"])
+
+
+def test_what_is_no_measurement_is_in_no_claim(tmp_path, cli):
+    """A number that is one in each arm is a setting, and a time is seldom claimed."""
+    results = tmp_path / "runs.csv"
+    rows = [
+        f"{name},{seed},{200 + seed},{alpha},{score - seed / 99:.4f},{score + seed / 99:.4f}"
+        for name, alpha, score in (("mixup", 0.2, 0.9), ("plain", "", 0.6))
+        for seed in range(5)
+    ]
+    header = "method,seed,wall_clock_s,alpha,train_acc,test_acc"
+    results.write_text("\n".join([header, *rows]))
+    audit, data, said = drafted(cli, tmp_path, "--from", results, slug="mixup2018")
+    assert [*data["claims"]] == ["test-acc-plain", "train-acc-plain"]
+    assert data["claims"]["test-acc-plain"]["main"] is True
+    assert "also measured, and in no claim: wall_clock_s, alpha" in said
+    assert [*outcomes_of(audit, results, cli)] == [*data["claims"]]
+
+
+def test_where_nothing_else_was_measured_times_are_claimed(tmp_path, cli):
+    results = tmp_path / "runs.csv"
+    rows = [f"{a},{s},{n + s}" for a, n in (("ours", 5), ("base", 50)) for s in range(5)]
+    results.write_text("\n".join(["method,seed,train_time", *rows]))
+    _, data, _ = drafted(cli, tmp_path, "--from", results, slug="x2031")
+    assert [*data["claims"]] == ["train-time-base"]
+
+
+@pytest.mark.parametrize(
+    ("names", "arms"),
+    [
+        ("history_{}_seed{}.csv", {"fedprox": "fedprox", "fedavg": "fedavg"}),
+        ("run_no_{}_seed{}.csv", {"decay": "no_decay", "dropout": "no_dropout"}),
+        ("big_{}_seed{}.csv", {"ours_new": "ours_new", "base_old": "base_old"}),
+    ],
+)
+def test_arms_are_named_without_the_words_that_all_names_have(tmp_path, cli, names, arms):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for arm, seed in product(arms, range(5)):
+        score = 0.5 + seed / 99 + (arm == next(iter(arms))) / 9
+        (logs / names.format(arm, seed)).write_text(f"step,score\n1,0.1\n2,{score}\n")
+    audit, data, _ = drafted(cli, tmp_path, "--from", logs, slug="x2031")
+    (claim,) = data["claims"].values()
+    assert {data["method"], claim["holds_if"][0]["arm"]} == {*arms.values()}
+    assert len(outcomes_of(audit, logs, cli)) == 1
+
+
+def test_a_text_that_every_arm_has_in_several_runs_is_a_setting(tmp_path, cli):
+    """As data sets are, be they folders as well; the table of means beside the runs is no run."""
+    results = tmp_path / "results"
+    arms = {"gat": 0.8, "gcn": 0.7}
+    for data, arm, seed in product(("cora", "pubmed"), arms, range(5)):
+        tree = {"args": {"dataset": data, "model": arm, "seed": seed}}
+        home = results / data / arm
+        home.mkdir(parents=True, exist_ok=True)
+        (home / f"{seed}.json").write_text(json.dumps({**tree, "test_acc": arms[arm] + seed / 99}))
+    means = ["| | cora | pubmed |", "|---|---|---|", "| gat | 80.0 | 81.0 |", "| gcn | 70.0 | 71 |"]
+    (results / "README.md").write_text("\n".join(["# Results", "", *means]))
+    audit, data, said = drafted(cli, tmp_path, "--from", results, slug="gat2018")
+    assert data["settings"] == [{"from": "paper", "at": "TODO", "values": {"dataset": "cora"}}]
+    assert [*data["claims"]] == ["test-acc-gcn", "test-acc-gcn-pubmed"]
+    assert data["claims"]["test-acc-gcn-pubmed"]["settings"] == {"dataset": "pubmed"}
+    assert "judge asks" not in said
+    assert {*outcomes_of(audit, results, cli).values()} == {"supported"}

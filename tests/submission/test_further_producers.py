@@ -199,7 +199,7 @@ def test_a_copy_beside_a_run_is_named_and_another_course_is_refused(
         return
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
-    assert "Copies of what lies beside them: scalars.json" in notes(made)
+    assert "Copies of what lies beside them, 10 in all: vis_data/scalars.json" in notes(made)
 
 
 # --- lines that are offered -----------------------------------------------------------------------

@@ -103,6 +103,27 @@ def changed(change: Callable[[float], object], name: str = "accuracy") -> list[d
 
 
 @pytest.mark.parametrize(
+    ("name", "more", "is_asked"),
+    [
+        ("test_loss", "", False),
+        ("test_loss", "measurements: {test_loss: {unit: '%', once: [], says: It.}}\n", True),
+        ("lossless_rate", "", True),
+    ],
+)
+def test_a_loss_that_is_much_larger_in_one_arm_is_in_one_unit(tmp_path, name, more, is_asked):
+    rows = [{**run, name: run["seed"] / 100 + 0.05} for run in RUNS]
+    rows = [
+        {**row, name: 80 * row[name] if row["arm"] == "baseline" else row[name]} for row in rows
+    ]
+    log = dumped(tmp_path / "runs.json", rows)
+    lower = BETTER.replace("accuracy", name).replace("true, from", "false, from")
+    if is_asked:
+        assert "expected one unit" in refusal(tmp_path, log, "{}", (lower,), more)
+    else:
+        assert counts(judged(tmp_path, log, "{}", (lower,), more)) == [(5, 5)]
+
+
+@pytest.mark.parametrize(
     ("scale", "bound", "way"),
     [
         (100, "at_least: 0.95", "runs: [{match: '*', percent: [accuracy]}]"),

@@ -563,7 +563,7 @@ def test_runs_of_another_name_are_none_of_a_lone_arm(tmp_path: Path) -> None:
     (tmp_path / "producers.yaml").write_text(lone)
     made = judge_logs(load_audit(tmp_path / "producers.yaml"), [file], None)
     assert counts(made) == (4, 5)
-    assert "Of no arm of the audit (baseline): " in notes(made)
+    assert "Of no arm of the audit (baseline), 5 in all: " in notes(made)
 
 
 # --- rows that have a setting which others lack ---------------------------------------------------

@@ -99,7 +99,7 @@ def test_a_trial_that_is_written_twice_is_one_run(tmp_path: Path, vary: str) -> 
     made = judged(tmp_path, [tmp_path / "logs"], f"{LAST}\nvary: [{vary}]")
     assert counts(made) == (4, 4)
     assert "8 of 10 runs given were judged." in notes(made)
-    assert "Copies of what lies beside them: " in notes(made)
+    assert "Copies of what lies beside them, 9 in all: " in notes(made)
 
 
 def test_two_folders_of_a_resumed_run_are_joined_as_is_said(tmp_path: Path) -> None:

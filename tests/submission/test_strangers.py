@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from test_further_producers import choice, offered, text
-from test_producers import ARMS, AUDIT, SERIES, counts, judged, notes, refusal
+from test_producers import ARMS, AUDIT, SCALAR, SERIES, counts, judged, notes, refusal
 
 from reproaudit.audit.loading import load_audit
 from reproaudit.errors import AuditError
@@ -350,7 +350,7 @@ def test_a_log_that_failed_before_it_had_a_number_is_counted(tmp_path: Path) -> 
     dumped(file / "another.json", tree)
     told = notes(judged(tmp_path, [file], FORMS[seeded_below]))
     assert "10 of 11 runs given were judged" in told
-    assert "Not finished, and left out" in told
+    assert "Not finished, and left out: logs/another.json: error." in told
 
 
 def test_a_second_run_of_one_seed_is_named_with_what_both_say(tmp_path: Path) -> None:
@@ -385,6 +385,26 @@ def test_a_numbered_folder_beside_those_of_arms_is_another_arm(tmp_path: Path) -
     made = judged(tmp_path, [folder], stated)
     assert counts(made) == (4, 5)
     assert "Of no arm of the audit (run_2)" in notes(made)
+
+
+def test_runs_that_are_left_out_are_told_by_what_no_arm_has(tmp_path: Path) -> None:
+    for arm, seed, value in [*RUNS, ("third", 0, 0.1), ("third", 1, 0.1)]:
+        for data in ("cora", "pubmed", "citeseer"):
+            tree = {"args": {"dataset": data, "model": arm, "seed": seed}, "score": value}
+            dumped(tmp_path / "logs" / data / arm / f"{seed}.json", tree)
+    failed = {"args": {"dataset": "cora", "model": "ours", "seed": 3}, "status": "error"}
+    dumped(tmp_path / "logs" / "again.json", {**failed, "score": 0.1})
+    settings = "settings:\n  - {from: paper, at: Table 2, values: {dataset: cora}}\nclaims:"
+    claims = AUDIT.format(form=SCALAR).replace("claims:", settings)
+    claims = claims.replace("    holds_if", "    main: true\n    holds_if")
+    other = "  other:\n    says: So it is on others.\n    settings: {dataset: pubmed}\n"
+    check = "{kind: beats, value: score, arm: baseline, higher: true, from: paper}"
+    file = text(tmp_path / "producers.yaml", f"{claims}{other}    holds_if: [{check}]\n")
+    told = notes(judge_logs(load_audit(file), [tmp_path / "logs"], None))
+    assert "20 of 37 runs given were judged" in told
+    assert "Not finished, and left out: logs/again.json (seed 3): error." in told
+    assert "Of no arm of the audit (third), 6 in all: third/0.json (seed 0), third/1.json" in told
+    assert "Of no arm of the audit (dataset = 'citeseer'), 10 in all: baseline/0.json" in told
 
 
 @pytest.mark.parametrize("more", ["", "number: [seeds]"])

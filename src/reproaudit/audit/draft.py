@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,10 @@ class Results:
     Attributes:
         method: the arm that the claims seem to be about; empty if nothing tells arms apart.
         arms: the other arms.
-        measurements: the names of what was measured, in the order of the files.
+        measurements: the names of what was measured, the likeliest main one first.
         series: those that are observed over training, with what they are called in the files.
         files: the lines of a mapping that reading them needs, by field.
+        cases: the settings under which every arm has runs, the audit's first.
     """
 
     method: str = ""
@@ -71,6 +72,7 @@ class Results:
     measurements: tuple[str, ...] = ()
     series: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)
+    cases: Sequence[Mapping[str, str]] = ({},)
 
 
 def draft_audit(slug: str, card: Card, today: date) -> str:
@@ -99,6 +101,8 @@ def draft_claims(
         lines.append(f"method: {results.method or TODO}")
     if results.files:
         lines.append(f"files: {_flow(results.files)}")
+    if own := results.cases[0]:
+        lines += ["settings:", f"  - {{from: paper, at: TODO, values: {_flow(own)}}}"]
     if results.series:
         lines.append("measurements:")
     for name, tag in results.series.items():
@@ -109,6 +113,7 @@ def draft_claims(
         says = _quoted(claim.says) if claim.says else TODO
         at = _quoted(claim.at) if claim.at else TODO
         fields = [f"says: {says}", f"at: {at}", *(["main: true"] if main else [])]
+        fields += [f"settings: {_flow(claim.settings)}"] if claim.settings else []
         fields.append(f"holds_if: [{check}]")
         fields += [] if "arm: " in check else ["no_control: TODO"]
         main = False
@@ -198,12 +203,14 @@ def _named(says: str, names: Sequence[str]) -> str:
 
 
 def _of_results(results: Results) -> tuple[list[StatedClaim], list[str]]:
-    if results.arms:
-        pairs = list(product(results.measurements, results.arms))[:MOST_IN_FULL]
-        claims = [StatedClaim(name=f"{value} {arm}") for value, arm in pairs]
-        return claims, [_beats(value, arm, TODO) for value, arm in pairs]
-    values = results.measurements[:MOST_IN_FULL]
-    return [StatedClaim(name=v) for v in values], [_reaches(v, "at_least") for v in values]
+    every = product(results.measurements, results.cases, results.arms or [""])
+    claims, checks = [], []
+    for value, case, arm in islice(every, MOST_IN_FULL):
+        settings = {name: text for name, text in case.items() if results.cases[0][name] != text}
+        name = " ".join([value, arm, *settings.values()])
+        claims.append(StatedClaim(name=name, settings=settings))
+        checks.append(_beats(value, arm, TODO) if arm else _reaches(value, "at_least"))
+    return claims, checks
 
 
 def _names(claims: Sequence[StatedClaim]) -> Iterator[str]:

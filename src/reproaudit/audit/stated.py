@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class StatedClaim:
     says: str = ""
     at: str = ""
     name: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_claims(path: Path) -> tuple[StatedClaim, ...]:

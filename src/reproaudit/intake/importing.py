@@ -44,6 +44,7 @@ from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, r
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
+    IDLE,
     RESUMED,
     StrayError,
     compare_settings,
@@ -225,7 +226,7 @@ def _imported(
     ignored = sorted({run.name for run in finished} - {run.name for run in runs} - left_out)
     parts = {stray.place for stray in strays if stray.why in (COPIED, RESUMED)}
     count = _counted(request, given, asked, roles, parts)
-    told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
+    told = [*_judged_of(count, request, roles, unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
     told += [*_absent_arms(request, asked, roles, strays), *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
@@ -345,23 +346,26 @@ def _void(roles: Sequence[_Role]) -> Iterator[str]:
 
 def _judged_of(
     given: int,
-    judged: int,
+    request: Request,
+    roles: Sequence[_Role],
     unfinished: Sequence[LoggedRun],
     strays: Sequence[StrayError],
 ) -> Iterator[str]:
     """Yield how many of the runs that were given are judged, and why the others are not."""
-    if judged < given:
+    if (judged := _judged(request, roles)) < given:
         yield f"{judged} of {given} runs given were judged."
-    if unfinished:
-        named = [f"{_called(run.name)}: {on_one_line(run.state, 200)}" for run in unfinished]
-        yield f"Not finished, and left out: {some([*dict.fromkeys(named)])}."
-    for why in dict.fromkeys(stray.why for stray in strays):
-        of_why = [stray for stray in strays if stray.why == why]
-        if why == COPIED:
-            called = [PurePath(stray.place.partition(" (")[0]).name for stray in of_why]
-        else:
-            called = [_called(stray.place).replace(f"arm {stray.arm}, ", "") for stray in of_why]
-        yield f"{why}: {some([*dict.fromkeys(called)])}."
+    rows = Counter(re.sub(r".*\(|\)$", "", name) for name in request.names)
+    told: dict[str, list[str]] = {}
+    for run in unfinished:
+        state = f"{_called(run.name, rows)}: {on_one_line(run.state, 200)}"
+        told.setdefault("Not finished, and left out", []).append(state)
+    for stray in strays:
+        file = _within(stray.place.partition(" (")[0])
+        own = _called(stray.place, rows).replace(f"arm {stray.arm}, ", "")
+        told.setdefault(stray.why, []).append(file if stray.why in (COPIED, IDLE) else own)
+    for why, called in told.items():
+        count = f", {len(called)} in all" if len(called) > 1 else ""
+        yield f"{why}{count}: {some([*dict.fromkeys(called)])}."
 
 
 def _absent_arms(
@@ -946,15 +950,16 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
             yield f"Seeds {some(seeds)} of {words}: {sentence}."
 
 
-def _called(run: str) -> str:
-    """Return what tells a run from those beside it: the part in parentheses, else its file."""
+def _called(run: str, rows: Mapping[str, int]) -> str:
+    """Return what tells a run from others: the part in parentheses, if no other has it."""
     matched = re.search(r"\(([^()]*)\)$", run)
-    return matched.group(1) if matched else _within(run)
+    return matched[1] if matched and rows[matched[1]] < 2 else _within(run)
 
 
 def _within(run: str) -> str:
     """Return a run's file and its folder: where that folder lies is nobody else's affair."""
-    return "/".join(PurePath(run).parts[-2:])
+    file, *row = run.partition(" (")
+    return "/".join(PurePath(file).parts[-2:]) + "".join(row)
 
 
 def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import LogError, LoggedRun, counted_seeds, raise_all, some
 from reproaudit.logs.mapping import MappingFile, RunRule
 
-_IDLE = "Without anything that is wanted"
+IDLE = "Without anything that is wanted"
 COPIED = "Copies of what lies beside them"
 RESUMED = "Joined to the runs that they belong to"
 
@@ -71,7 +71,7 @@ def place_runs(
         except LogError as fault:
             is_idle = is_there and not asked.wants_any(run.curves)
             if run.unread or is_idle:
-                why = _unknown(run) if run.unread else _IDLE
+                why = f"Left out, since {run.unread[0]}" if run.unread else IDLE
                 strays.append(StrayError(run.name, fault.text, why))
             else:
                 faults.append(fault)
@@ -83,7 +83,7 @@ def place_runs(
         strays += beside.values()
         own = [placed_run for placed_run in given if id(placed_run) not in beside]
         if "seeds" in request.mapping.number and len({placed_run.seed for placed_run in own}) == 1:
-            own = [_without_seed(placed_run) for placed_run in own]
+            own = [replace(p, seed=None, run=replace(p.run, shared_seed=p.seed)) for p in own]
         own, parts = resumed(request, own, asked.wants)
         strays += [StrayError(name, "", RESUMED) for name in parts]
         faults += pooled(request, batch, own, asked.wants)
@@ -103,7 +103,7 @@ def _beside(runs: Sequence[PlacedRun], asked: Asked) -> dict[int, StrayError]:
         if any(is_copy(run, other, asked) for other in others):
             beside[id(placed)] = StrayError(run.name, "", COPIED)
         elif others and asked.wants_any(others[0].tags) and not asked.wants_any(run.tags):
-            beside[id(placed)] = StrayError(run.name, "", _IDLE)
+            beside[id(placed)] = StrayError(run.name, "", IDLE)
         else:
             others.append(run)
     return beside
@@ -138,10 +138,6 @@ def _number(role: dict[int, PlacedRun], runs: Sequence[PlacedRun]) -> None:
             told = (*run.remarks, counted_seeds(run.shared_seed))
             placed_run = replace(placed_run, run=replace(run, remarks=told), seed=free)
         role[placed_run.seed or 0] = placed_run
-
-
-def _without_seed(placed_run: PlacedRun) -> PlacedRun:
-    return replace(placed_run, seed=None, run=replace(placed_run.run, shared_seed=placed_run.seed))
 
 
 def _placed(
@@ -231,29 +227,28 @@ def _batch(
     telling = (overridden | named) & stated.keys()
     if run.unread and len(batches) > 1 and not telling:
         text = f"found {run.unread[0]}; expected to be told what the run is. Mend the file, or say"
-        raise StrayError(run.name, f"{text} in the mapping's 'runs'.", _unknown(run))
+        why = f"Left out, since {run.unread[0]}"
+        raise StrayError(run.name, f"{text} in the mapping's 'runs'.", why)
     for batch in batches:
         values = batch.settings(request.audit)
         if dict(batch.overrides).keys() <= stated.keys() and all(
             same(stated[name], values[name]) for name in telling
         ):
             return batch
-    if ARM_NAME in telling:
+    every = [batch.settings(request.audit) for batch in batches]
+    of_none = {n for n in telling if not any(same(stated[n], own[n]) for own in every)}
+    if ARM_NAME in of_none:
         called = str(stated[ARM_NAME])
         text = f"found the arm '{called}'; expected {some(request.arm_names(experiment))}. If it is"
         text = f"{text} one of them, write in a mapping `arms: {{NAME: {called}}}`."
         raise StrayError(run.name, text, f"Of no arm of the audit ({called})", called)
-    settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(telling))
+    settings = ", ".join(f"{name} = {shown(stated[name])}" for name in sorted(of_none or telling))
     fault = f"found {settings or 'nothing'} in its configuration, which neither the experiment nor"
     way = "Say under 'settings' in the mapping's 'runs' what it is."
     text = f"{fault} a control has; expected {expected}. {way}"
-    if run.columns and settings:
+    if ARM_NAME in telling or (run.columns and settings):
         raise StrayError(run.name, text, f"Of no arm of the audit ({settings})")
     raise LogError(run.name, text)
-
-
-def _unknown(run: LoggedRun) -> str:
-    return f"Left out, since {run.unread[0]}"
 
 
 def compare_settings(audit: Audit, roles: Roles) -> list[dict[str, Any]]:

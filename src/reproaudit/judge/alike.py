@@ -40,6 +40,9 @@ PER_CENT = 100.0
 
 PER_CENT_UNITS = ("%", "percent", "per cent")
 
+_OPEN_ABOVE = frozenset({"loss", "losses", "nll", "perplexity", "ppl", "mse", "rmse", "mae"})
+"""Words in the names of what is no share."""
+
 _LEAST = 0.2
 """The share that a bound and numbers exceed which may be in different units."""
 
@@ -415,7 +418,9 @@ def _may_be_share(audit: Audit, arm: PlannedArm, name: str) -> bool:
     declared = audit.declaration(arm.experiment, name)
     if declared is None or declared.unit.lower() not in ("1", *PER_CENT_UNITS):
         return False
-    return declared.range is None or declared.range[1] is not None
+    if declared.range is None:
+        return declared.unit != "1" or _OPEN_ABOVE.isdisjoint(name.split("_"))
+    return declared.range[1] is not None
 
 
 def _sizes(records: Iterable[Record], name: str) -> Sizes:

@@ -45,6 +45,7 @@ _SLUG = "results"
 _OWN = frozenset({"ours", "own", "our", "proposed", "method", "new", "treatment", "main"})
 _OTHERS = re.compile(r"(?i)base|control|reference|vanilla|sgd|random|checkpoint|shuffl|null")
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
+_RANKS = {"test": -1, "train": 1, "training": 1}  # claims are seldom about training
 _ARM_KEYS = ("arm", "method", "algorithm", "algo", "agent", "variant", "condition", "model")
 _WORDS = re.compile(r"[\W_]+")
 _JOINT = re.compile(r"[./_ :|-]")
@@ -52,9 +53,10 @@ _COUNTED = re.compile(r"\d+|(?i:seed|split|fold)[_=-]?\d+")  # a key that number
 MOST_WAYS = 4  # ways of a kind that are tried
 UNNAMED = "outcome"  # what a number is called that has no name in files
 _BOOKKEEPING = re.compile(
-    r"(?i)(^|[_./])(time|timestamp|seconds|runtime|duration|epochs?|steps?|iterations?|lr|"
-    r"learning_rate|memory)\b"
+    r"(?i)(?<![a-z])(time|timestamp|seconds|sec|ms|runtime|duration|latency|wall|walltime|clock|lr|"
+    r"learning_rate|memory|mem|[mg]b|bytes|flops|counts?|num|tokens|epochs?|steps?|iterations?)(?![a-z])"
 )
+_BESIDE = re.compile(r"(?i)readme|summary")  # files that sum up the runs beside them
 
 
 def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
@@ -65,7 +67,7 @@ def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
     runs = _numbers_in(files, EVERYTHING)
     tags = frozenset(tag for run in runs for tag in _numbers_of(run))
     runs = _numbers_in(files, Asked(wanted=tags))  # what holds text may tell runs apart
-    ways = [way for way in _ways(runs, slug) if way.measurements]
+    ways = [way for way in _ways(runs, re.sub(r"\d+$", "", slug)) if way.measurements]
     refusals: list[str] = []
     for way in ways:
         try:
@@ -82,7 +84,9 @@ def results_in(files: Sequence[Path], slug: str) -> tuple[Results, list[str]]:
 
 def _numbers_in(files: Sequence[Path], asked: Asked) -> list[LoggedRun]:
     with scratch_folder() as scratch:
-        return find_runs(files, asked, scratch)[0]
+        runs = find_runs(files, asked, scratch)[0]
+    own = [r for r in runs if not all(_BESIDE.search(file.name) for file in r.files)]
+    return own if 2 * len(own) > len(runs) else runs
 
 
 def _numbers_of(run: LoggedRun) -> list[str]:
@@ -134,14 +138,18 @@ def _remarks(results: Results, runs: Sequence[LoggedRun]) -> Iterator[str]:
 def _ways(runs: Sequence[LoggedRun], slug: str) -> Iterator[Results]:
     """Yield what the runs may hold: arms by keys, by settings, by names of files and of numbers."""
     tags = [*dict.fromkeys(tag for run in runs for tag in _numbers_of(run))]
-    tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)]
+    tags = [tag for tag in tags if not _BOOKKEEPING.search(tag)] or tags
     tags = [tag for tag in tags if not SEED_LIKE.fullmatch(last_part(tag))]
     tags = [t for t in tags if not is_summed(t) and not SPREADS & words_of_name(t)] or tags
+    tags.sort(key=lambda tag: sum(_RANKS.get(word, 0) for word in words_of_name(tag)))
     series = {tag for tag in tags if _is_series(tag, runs)}
     own = {_Name(tag[: tag.rfind(".") + 1], tag.rpartition(".")[2]): tag for tag in tags}
     as_keys, in_words = _in_tags(tags, slug)
-    as_values = [(arms, own) for arms in (*_in_settings(runs), *_in_names(runs))]
-    for arms, names in (*as_keys, *as_values, *in_words, ((), own)):
+    as_values = [
+        (arms, {name: tag for name, tag in own.items() if not _is_set(tag, arms)} or own)
+        for arms in (*_in_settings(runs).values(), *_in_names(runs))
+    ]
+    for arms, names in (*as_keys, *as_values, *in_words, ({}, own)):
         whole = {(name.above + name.rest).rstrip("."): tag for name, tag in names.items()}
         plain = {name.rest: tag for name, tag in names.items()}
         if plain != whole and all(plain) and len(plain) == len(whole):
@@ -156,7 +164,9 @@ class _Name(NamedTuple):
     rest: str
 
 
-_Way = tuple[Collection[str], Mapping[_Name, str]]
+_Arms = Mapping[str, Sequence[LoggedRun]]
+"""Arms, with the runs of each where these are of one arm."""
+_Way = tuple[_Arms, Mapping[_Name, str]]
 """Arms, and what all of them have, with one of the tags that hold it."""
 
 
@@ -187,13 +197,13 @@ def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_
             continue
         if is_key and _SPLITS.isdisjoint(arms):
             keys.setdefault(tuple(arms), {})[name] = tag
-        is_named = any(name) or not {*_OWN, _plain(slug)}.isdisjoint(arms)
+        is_named = any(name) or not {*_OWN, slug}.isdisjoint(arms)
         if is_named and not is_key and not any(_SPLITS & words_of_name(arm) for arm in arms):
             words.setdefault(tuple(arms), {})[name] = tag
     told = sorted(keys, key=lambda arms: not any(_is_called_arm(arm, slug) for arm in arms))
     shortest = sorted(words, key=lambda arms: len("".join(arms)) / len(arms))
-    as_keys = [(arms, keys[arms]) for arms in told[:MOST_WAYS]]
-    return as_keys, [(arms, words[arms]) for arms in shortest[:MOST_WAYS]]
+    as_keys = [(dict.fromkeys(arms, ()), keys[arms]) for arms in told[:MOST_WAYS]]
+    return as_keys, [(dict.fromkeys(arms, ()), words[arms]) for arms in shortest[:MOST_WAYS]]
 
 
 def _splits(tag: str) -> Iterator[tuple[str, str, str]]:
@@ -206,52 +216,68 @@ def _splits(tag: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_called_arm(text: str, slug: str) -> bool:
-    known = {*_OWN, _plain(slug)}
+    known = {*_OWN, slug}
     return not known.isdisjoint(_WORDS.split(text.lower())) or _OTHERS.search(text) is not None
 
 
-def _plain(slug: str) -> str:
-    """Return a slug without the year."""
-    return re.sub(r"\d+$", "", slug)
-
-
-def _in_settings(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
-    """Yield the values of each setting of text that differs between runs."""
-    values: dict[str, dict[str, None]] = {}
+def _in_settings(runs: Sequence[LoggedRun]) -> dict[str, _Arms]:
+    """Return the runs by the values of each setting of text that differs between them."""
+    values: dict[str, dict[str, list[LoggedRun]]] = {}
     for run in runs:
         for key, value in run.config.items():
             if isinstance(value, str) and not is_own(key):
-                values.setdefault(key, {})[value] = None
+                values.setdefault(key, {}).setdefault(value, []).append(run)
     several = [key for key, texts in values.items() if 1 < len(texts) <= MOST_COMPARED]
     several.sort(key=lambda key: last_part(key) not in _ARM_KEYS)
-    yield from ([*values[key]] for key in several)
+    return {key: values[key] for key in several}
 
 
-def _in_names(runs: Sequence[LoggedRun]) -> Iterator[list[str]]:
-    """Yield what tells the names of runs apart, but for seeds, steps and numbers."""
-    plain = []
-    for run in runs:
-        text = "/".join(run.parts)
-        for counted in (SEED_IN_NAME, STEP_IN_NAME, LIKE_SEED_IN_NAME):
-            text = counted.sub("/", text)
-        text = re.sub(r"\.[a-z]{2,5}(\.gz)?$|\([^)]*\)", "", text)
-        plain.append([word for word in re.split(r"[/\s.\-]+|_(?=$|\d)|\d+$", text) if word])
-    every = set.intersection(*map(set, plain)) if plain else set()
-    arms = Counter("_".join(word for word in words if word not in every) for words in plain)
-    if 1 < len(arms) <= MOST_COMPARED and all(arms) and min(arms.values()) > 1:
-        yield [*arms]
+def _cases(arms: _Arms) -> list[dict[str, str]]:
+    """Return the values of texts, such as data sets, that every arm has in several runs each."""
+    crossing = {}
+    for key, values in _in_settings([run for own in arms.values() for run in own]).items():
+        pairs = Counter((arm, run.config.get(key)) for arm, own in arms.items() for run in own)
+        if len(pairs) == len(arms) * len(values) and min(pairs.values()) > 1:
+            crossing[re.sub(r"\W+", "_", last_part(key))] = [*values]
+    return [dict(zip(crossing, texts, strict=True)) for texts in product(*crossing.values())]
 
 
-def _results(
-    arms: Collection[str], tags: Mapping[str, str], series: Collection[str], slug: str
-) -> Results:
+def _in_names(runs: Sequence[LoggedRun]) -> Iterator[_Arms]:
+    """Yield the runs by what tells their names apart, but for seeds, steps and numbers."""
+    texts = ["/".join(run.parts) for run in runs]
+    for counted in (SEED_IN_NAME, STEP_IN_NAME, LIKE_SEED_IN_NAME):
+        texts = [counted.sub("/", text) for text in texts]
+    texts = [re.sub(r"\.[a-z]{2,5}(\.gz)?$|\([^)]*\)", "", text) for text in texts]
+    for joint in ("_", r"_(?=$|\d)"):
+        plain = [[w for w in re.split(rf"[/\s.\-]+|{joint}|\d+$", text) if w] for text in texts]
+        every = set.intersection(*map(set, plain)) - {"no", "without"}
+        arms: dict[str, list[LoggedRun]] = {}
+        for run, words in zip(runs, plain, strict=True):
+            arms.setdefault("_".join(w for w in words if w not in every), []).append(run)
+        if 1 < len(arms) <= MOST_COMPARED and all(arms) and min(map(len, arms.values())) > 1:
+            yield arms
+
+
+def _is_set(tag: str, arms: _Arms) -> bool:
+    """Tell whether a number is the same in all runs of each arm, as a setting is."""
+    values = {
+        (arm, curve.values.tobytes())
+        for arm, runs in arms.items()
+        for run in runs
+        for curve in run.curves.get(tag, {}).values()
+    }
+    return len(values) <= len(arms) < sum(map(len, arms.values()))
+
+
+def _results(arms: _Arms, tags: Mapping[str, str], series: Collection[str], slug: str) -> Results:
     """Return results with the names that an audit may have, and what these are called in files.
 
     Args:
         tags: what is measured, as judge calls it, with one of the tags that hold it.
     """
     named = _named(arms)
-    most = max(1, MOST_IN_FULL // max(1, len(named) - 1))
+    cases = _cases(arms)
+    most = max(1, MOST_IN_FULL // max(1, len(named) - 1) // len(cases))
     measured = _named([*tags][:most])
     method = _method([*named], slug) if named else ""
     called = {
@@ -264,6 +290,7 @@ def _results(
         measurements=tuple(measured),
         series={name: tag for name, tag in measured.items() if tags[tag] in series},
         files={part: names for part, names in called.items() if names},
+        cases=cases,
     )
 
 
@@ -279,8 +306,7 @@ def _named(texts: Collection[str]) -> Mapping[str, str]:
 
 def _method(arms: Sequence[str], slug: str) -> str:
     """Return the arm that claims seem to be about: called so, or as the paper, or as no other."""
-    plain = _plain(slug)
-    in_slug = [arm for arm in arms if arm in plain or plain in arm]
+    in_slug = [arm for arm in arms if arm in slug or slug in arm]
     own = [arm for arm in arms if _OWN & set(arm.split("_"))]
     no_other = [arm for arm in arms if not _OTHERS.search(arm)]
     return next(iter((*in_slug, *own, *no_other, *arms)))
