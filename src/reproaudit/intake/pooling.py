@@ -29,6 +29,7 @@ from reproaudit.logs.names import (
     name_pattern,
     tells_apart,
     without_numbers,
+    words_of_name,
 )
 
 MOST_PARTS = 4  # folders and files of a run's name in which its seed, step or tag is looked for
@@ -403,8 +404,23 @@ def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> s
     if len(names) == 2 and not others and None in values:
         way = f"`arms: {{{names[0]}: {json.dumps(value)}, {names[1]}: null}}`"
         return f"'{names[1]}' is the arm without {key}, write {way}"
-    written = ", ".join(f"{name}: NAME" for name in names)
-    return f"arms are called so, write `arms: {{{written}}}`"
+    told = ([str(value) for value in each if value != "nothing"] for each in differing.values())
+    line = min((arms_line(names, each) for each in told), key=lambda line: line.count("NAME"))
+    return f"arms are called so, write `{line}`"
+
+
+def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
+    """Return the line that says what arms are called in logs, NAME where that is not clear.
+
+    A name of the logs with all words of an arm's alone may be this arm's.
+    """
+    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
+    if len(names) == len(others) == 1:
+        fits = {names[0]: [*others]}
+    every = [other for fit in fits.values() for other in fit]
+    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
+    written = ", ".join(f"{name}: {sure.get(name, 'NAME')}" for name in names)
+    return f"arms: {{{written}}}"
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

@@ -33,8 +33,9 @@ _COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\
 IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 """What may be a number of thousands, or one of three decimals."""
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
+_QUOTED = re.compile(r"""^(["'])([^"']*)\1$""")
 _NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|")
 NOT_USED = "not used"  # the role of a column of which nothing is made
 INDEX = "index"  # the column of the names of rows, where its header is empty
 HEADING = "heading"  # the column of what stands above each of several tables or lists
@@ -112,6 +113,11 @@ def cells_at(row: TableRow, columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(row.get(column)) for column in columns)
 
 
+def unquoted(text: str) -> str:
+    """Return a text without quotes around it, as JSON in a cell has them."""
+    return _QUOTED.sub(r"\2", text)
+
+
 def is_said(cell: Any) -> bool:
     """Return False for an empty cell."""
     return cell is not None and bool(str(cell).strip())
@@ -131,7 +137,8 @@ def delimiter_of(text: str, usual: str) -> str:
             counts = {len(row) for row in csv.reader(first[:2], delimiter=delimiter)}
         except csv.Error:
             continue
-        if len(counts) == 1 and counts != {1}:
+        is_framed = delimiter == "|" and first[0].lstrip().startswith("|")
+        if len(counts) == 1 and counts != {1} and not is_framed:
             return delimiter
     return usual
 
@@ -268,7 +275,7 @@ def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield reader.line_num, cells
+                yield reader.line_num, [unquoted(cell.strip()) for cell in cells]
     except csv.Error as error:
         place = f"{name}:{max(1, reader.line_num)}"
         raise LogError(place, f"found no CSV row ({error}); expected one.") from None

@@ -29,6 +29,7 @@ MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are 
 MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
 
 _Cells = list[list[str]]
+_SPANNED = "cells span others"
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
 _FRAME = "|+│├"
 _LATEX_RULE = re.compile(r"\\(?:(?:top|mid|bottom|cmid)rule|[ch]line)(?:\([lr]*\))?(?:\{[\d-]*\})?")
@@ -42,13 +43,13 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     """Return the table or the lines of numbers in a text, if any; a LogError if a table is none."""
     if is_table(text):
         return csv_table(text, place, "\t")
-    found = [*_framed(text), *_latex(text), *_of_html(text)]
+    found = _drawn(text)
     tables = [
         (heading, cells_table(list(enumerate(cells, start=1)), place))
         for heading, cells in found
         if cells is not None and len(cells) > 1 and len(cells[0]) > 1
     ]
-    spanned = [f"'{heading}' (cells span others)" for heading, cells in found if cells is None]
+    spanned = [f"'{heading}' ({_SPANNED})" for heading, cells in found if cells is None]
     drawn = _as_one(tables, place, asked, spanned)
     return drawn or lines_table(text, place, asked) or _aligned(text, place)
 
@@ -66,11 +67,15 @@ def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
             data = output.get("data", {})
             text = data.get("text/html") or data.get("text/plain") or output.get("text") or ""
             try:
-                tables.append((heading, text_table("".join(text), place, asked)))
+                table = text_table("".join(text), place, asked)
             except LogError as error:
                 unread.append(f"'{heading}' ({error.text})")
-    found = [(heading, table) for heading, table in tables if table is not None]
-    return _as_one(found, place, asked, unread)
+                continue
+            if table is not None:
+                tables.append((heading, table))
+            elif any(cells is None for _, cells in _drawn("".join(text))):
+                unread.append(f"'{heading}' ({_SPANNED})")
+    return _as_one(tables, place, asked, unread)
 
 
 def is_table(text: str) -> bool:
@@ -145,6 +150,10 @@ def _names_arm(table: Table, asked: Asked) -> bool:
 def _called(heading: str, table: Table) -> str:
     columns = ", ".join(filter(None, table.columns))
     return f"'{heading}' ({columns})" if heading else f"({columns})"
+
+
+def _drawn(text: str) -> list[tuple[str, _Cells | None]]:
+    return [*_framed(text), *_latex(text), *_of_html(text)]
 
 
 def _framed(text: str) -> Iterator[tuple[str, _Cells]]:
