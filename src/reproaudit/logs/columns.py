@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -59,7 +59,9 @@ def form_of(source: LogSource, table: Table) -> Table:
 
     tag = first(TAG_NAMES)
     value = lower.get("value", lower.get("metricvalue"))
-    if asked.columns.step is None and not table.alone:
+    if tag is not None and value is None and not _is_text(tag, table):
+        value, tag = tag, None
+    if asked.columns.step not in columns and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
@@ -87,17 +89,25 @@ def form_of(source: LogSource, table: Table) -> Table:
     likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
     all_roles = {column: roles[column] for column in columns}
     whole = replace(table, roles=all_roles, like_seeds=next(iter(likely), None))
-    if whole.column("step") is None:
-        counters = [c for c in whole.having("measurement") if counts_steps(c)]
-        steps = [c for c in counters if not asked.wants(c) and _rises(c, whole)]
-        whole = replace(whole, like_steps=next(iter(steps), None))
+    counters = [c for c in whole.having("measurement") if counts_steps(c) and not asked.wants(c)]
+    counter = next((c for c in counters if _rises(c, whole)), None)
+    step = whole.column("step")
+    if step is None:
+        whole = replace(whole, like_steps=counter)
+    elif counter is not None and step != asked.columns.step and _has_fractions(step, whole):
+        of_steps = {step: ("measurement", step), counter: ("step", "")}
+        whole = replace(whole, roles={**all_roles, **of_steps})
     if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
-            if column not in columns:
-                text = f"found no column '{column}', which the mapping calls {role}; expected it. "
-                text += did_you_mean(column, columns)
-                raise LogError(source.name, f"{text}{of_columns(whole.words)}")
+            if column not in columns and role != "step":
+                raise LogError(source.name, no_column(role, column, whole.words))
     return whole
+
+
+def no_column(role: str, column: str, words: Mapping[str, str]) -> str:
+    """Say that a log lacks the column to which a mapping gives a role, and which it has."""
+    text = f"found no column '{column}', which the mapping calls {role}; expected it."
+    return f"{text} {did_you_mean(column, words)}{of_columns(words)}"
 
 
 def stem_of(path: Path) -> str:
@@ -143,8 +153,16 @@ def _is_like_seeds(column: str, table: Table) -> bool:
     return all(number is not None and number.is_integer() and number >= 0 for number in numbers)
 
 
+def _has_fractions(column: str, table: Table) -> bool:
+    numbers = map(number_of, table.observed(column))
+    return any(number is not None and not number.is_integer() for number in numbers)
+
+
 def _rises(column: str, table: Table) -> bool:
-    """Tell whether a column has whole numbers that rise in each run, of which one has several."""
+    """Tell whether a column has whole numbers that rise in each run, of which one has several.
+
+    Where there is a column of steps beside it, rows may have the same number.
+    """
     runs: dict[tuple[str, ...], list[float]] = {}
     telling = table.having("seed", "run", "axis", "setting", "tag")
     for _, row in table.rows:
@@ -154,7 +172,8 @@ def _rises(column: str, table: Table) -> bool:
         runs.setdefault(cells_at(row, telling), []).append(number)
     fewest = 2 if table.of_points else 3
     several = any(len(steps) >= fewest for steps in runs.values())
-    return several and all(a < b for steps in runs.values() for a, b in pairwise(steps))
+    least = 1 if table.column("step") is None else 0
+    return several and all(b - a >= least for steps in runs.values() for a, b in pairwise(steps))
 
 
 def _role(column: str, source: LogSource, table: Table) -> str:

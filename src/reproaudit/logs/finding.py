@@ -16,10 +16,17 @@ from typing import Any
 
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.columns import stem_of
-from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
+from reproaudit.logs.columns import no_column, stem_of
+from reproaudit.logs.configurations import CONFIG_FILES, HUGGING_FACE, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
-from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
+from reproaudit.logs.joining import (
+    apart_from,
+    is_copy,
+    is_summary,
+    join_parts,
+    logs_of,
+    sums_of_folders,
+)
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
@@ -88,6 +95,11 @@ def find_runs(
         skipped += left_out
     if not all_runs:
         raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
+    step = asked.columns.step
+    if step is not None and not any(step == run.step for run in all_runs):
+        lacking = [run for run in all_runs if run.columns and asked.wants_any(run.curves)]
+        faults = [LogError(run.name, no_column("step", step, run.columns)) for run in lacking]
+        raise_all([fault for fault in faults if not asked.ignores(fault.place)])
     return all_runs, skipped
 
 
@@ -180,6 +192,8 @@ class _Finder:
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
         wants = self._asked.asked.wants
+        copies = self._copies(runs)
+        runs = [run for run in runs if run.files[0] not in copies]
         logs = logs_of(runs)
         sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
         for run in runs:
@@ -194,6 +208,24 @@ class _Finder:
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
                 yield run
+
+    def _copies(self, runs: Sequence[LoggedRun]) -> set[Path]:
+        """Return the files with the same series as a Trainer's state beside them, and name them.
+
+        Where one of both has the column of steps that the mapping names, it is read.
+        """
+        asked = self._asked.asked
+        states = {run.folder: run for run in runs if run.source == HUGGING_FACE}
+        copies = set()
+        for run in runs:
+            state = states.get(run.folder, run)
+            if is_summary(run) or not is_copy(run, state, asked, fewest=1):
+                continue
+            is_named = run.step is not None and run.step == asked.columns.step
+            read, copy = (run, state) if is_named else (state, run)
+            self._skip(copy.files[0], f"the same series as {read.files[0].name} beside it")
+            copies.add(copy.files[0])
+        return copies
 
     def _runs(self, root: Path) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""

@@ -178,8 +178,11 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
-    """Return True if two files of one folder hold the same courses of what is wanted, or of all."""
+def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked, fewest: int = 2) -> bool:
+    """Return True if two files of one folder hold the same courses of what is wanted, or of all.
+
+    Each has so many points at least.
+    """
     tags = [tag for tag in run.curves if asked.wants(tag)] or [*run.curves]
     if run.files == other.files or run.folder != other.folder or not tags:
         return False
@@ -187,7 +190,7 @@ def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
         tag in other.curves
         and run.curves[tag].keys() == other.curves[tag].keys()
         and not _differ(run.curves[tag], other.curves[tag])
-        and all(len(curve.values) > 1 for curve in run.curves[tag].values())
+        and all(len(curve.values) >= fewest for curve in run.curves[tag].values())
         for tag in tags
     )
 
