@@ -322,8 +322,7 @@ def _differing(
     line = f"columns: {{{stated_step}settings: []}}"
     whole = f"If a table is one run: `{line}`. " if may_be_one else ""
     line = f"vary: [{', '.join(differing)}]"
-    may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
-    may_vary &= not (is_choice and rule)
+    may_vary = not any(k == ARM_NAME or k in choices or tells_apart(k) for k in differing)
     let = f", or let it differ: `{line}`" if may_vary else ""
     offers = [line] if may_vary and None not in told and not is_one else []
     if fits and not names:
@@ -340,13 +339,17 @@ def _differing(
 
 
 def _choices(runs: Sequence[PlacedRun]) -> set[str]:
-    """Return the settings whose values part runs with repeated seeds into several without."""
+    """Return the settings whose values part runs with repeated seeds into several without.
+
+    Where seeds are numbered, each file has one.
+    """
     configs = [plain_names(placed.run.config) for placed in runs]
     choices = set[str]()
     for key in set[str]().union(*configs) - {ARM_NAME}:
-        seeds: dict[str, list[int | None]] = {}
+        seeds: dict[str, list[object]] = {}
         for placed, config in zip(runs, configs, strict=True):
-            seeds.setdefault(str(config.get(key)), []).append(placed.seed)
+            own = placed.run.files if placed.seed is None else placed.seed
+            seeds.setdefault(str(config.get(key)), []).append(own)
         repeats = len({*chain(*seeds.values())}) < len(runs)
         if repeats and all(len({*own}) == len(own) > 1 for own in seeds.values()):
             choices.add(key)

@@ -30,6 +30,7 @@ from reproaudit.logs.joining import (
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
+from reproaudit.logs.spread import is_called_so
 from reproaudit.logs.tables import ARRAYS, NOTEBOOK, TREES, read_table
 from reproaudit.logs.texts import TEXT_LOG
 
@@ -147,8 +148,9 @@ class _Finder:
         """Return every run.
 
         A file that is no log by its name counts if it has a wanted tag, or is called like a file
-        that has: a run that lacks the tag must be seen. If nothing counts, all of them do, so that
-        the refusal can list their tags. A folder of settings is searched if there is nothing else.
+        that has, and shares a column with it: a run that lacks the tag must be seen. If nothing
+        counts, all of them do, so that the refusal can list their tags. A folder of settings is
+        searched if there is nothing else.
         """
         certain = list(self._runs(self._root))
         for folder in self._aside:
@@ -170,7 +172,9 @@ class _Finder:
         alone = not (known or self._faults or has_kin)
         for path, runs in self._guessed.items():
             is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
-            is_known = _pattern(path) in known or (path.parent in folders and _have_failed(runs))
+            alike = known.get(_pattern(path))
+            is_known = path.parent in folders and _have_failed(runs)
+            is_known |= alike is not None and _has_shared(runs, alike)
             if not runs or not (is_asked or is_known):
                 beside = _pattern(path) in texts
                 self._skip(path, "text beside other logs" if beside else _reason(path, runs))
@@ -181,8 +185,25 @@ class _Finder:
         raise_all(self._faults)
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
-        joined = join_parts(mlflow.told_apart(certain), self._folder)
+        joined = self._called_so(join_parts(mlflow.told_apart(certain), self._folder))
         return [configured(_with_error(run), self._folder, read) for run in joined]
+
+    def _called_so(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+        """Return the runs that are called as the mapping says, and name others; all if none is.
+
+        What a rule gives a role is a run, however it is called.
+        """
+        asked = self._asked.asked
+        called = {run.name for run in runs if asked.names and is_called_so(run.name, asked)}
+        if not called:
+            return list(runs)
+        kept = []
+        for run in runs:
+            if run.name in called or asked.places(run.name):
+                kept.append(run)
+            else:
+                self._skip(run.files[0], "not called as `names` says")
+        return kept
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         wants = self._asked.asked.wants
@@ -362,6 +383,13 @@ def _with_error(run: LoggedRun) -> LoggedRun:
 def _have_failed(runs: list[LoggedRun] | LogError) -> bool:
     """Tell whether a file says that its run failed, whose numbers may not have come any more."""
     return isinstance(runs, list) and all(run.failed for run in runs)
+
+
+def _has_shared(runs: list[LoggedRun] | LogError, others: Sequence[LoggedRun]) -> bool:
+    """Tell whether a file has a column of others that are called alike, or no numbers."""
+    own = runs if isinstance(runs, list) else []
+    columns = {column for run in own if run.tags for column in run.columns}
+    return not columns or any(columns & run.columns.keys() for run in others)
 
 
 def _pattern(path: Path) -> str:

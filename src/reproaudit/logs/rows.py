@@ -34,7 +34,8 @@ IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 """What may be a number of thousands, or one of three decimals."""
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
 _QUOTED = re.compile(r"""^(["'])([^"']*)\1$""")
-_NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
+_DASHES = frozenset({"-", "–", "—"})
+_NOT_OBSERVED = _DASHES | {"", "n/a", "na", "none", "null"}
 _DELIMITERS = (",", ";", "\t", "|")
 NOT_USED = "not used"  # the role of a column of which nothing is made
 INDEX = "index"  # the column of the names of rows, where its header is empty
@@ -196,12 +197,23 @@ def cells_table(
             text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
+    dashed = {line: cells[0] for line, cells in rows if _is_dashed(cells)}
+    if len(dashed) < len(rows):
+        rows = [row for row in rows if row[0] not in dashed]
+        titles = some([f"line {line} ({title})" for line, title in dashed.items()])
+        remarks += [f"rows with dashes alone were passed over: {titles}"] if dashed else []
     if delimiter != "," and (example := _point_decimals(rows, name, delimiter)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
         header[0] = INDEX  # names of rows, as R and pandas write them
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
     return Table(tuple(header), named, tuple(remarks))
+
+
+def _is_dashed(cells: Sequence[str]) -> bool:
+    """Tell whether a row has a word and else dashes alone, which are no run's numbers."""
+    title, *others = cells
+    return _is_word(title) and len(others) > 1 and all(c.strip() in _DASHES for c in others)
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
