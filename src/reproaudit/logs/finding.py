@@ -32,7 +32,7 @@ from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.spread import is_called_so
 from reproaudit.logs.tables import ARRAYS, NOTEBOOK, TREES, read_table
-from reproaudit.logs.texts import TEXT_LOG
+from reproaudit.logs.texts import TEXT_LOG, is_table
 
 _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
@@ -53,6 +53,7 @@ LOG_KINDS = (
     "it, or a zip archive of these"
 )
 MOST_FILES = 1_000  # logs that are read below one path
+MOST_SNIFFED = 20_000  # bytes of a file in which a table is looked for, where no ending tells it
 _OTHER = "no log"
 _HIDDEN = "hidden"
 IGNORED = "a rule ignores it"
@@ -330,7 +331,7 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif source.ending in _GUESSED and file.name not in CONFIG_FILES:
+        elif _may_be_log(file, source.ending):
             self._count()
             try:
                 self._guessed[file] = read_table(source)
@@ -363,6 +364,20 @@ class _Finder:
             return shown
         below = path.relative_to(self._folder).as_posix()
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
+
+
+def _may_be_log(file: Path, ending: str) -> bool:
+    """Tell whether a file may be a log by its ending or, if this says nothing, its first lines."""
+    if ending in _GUESSED:
+        return file.name not in CONFIG_FILES
+    if file.suffix.lower() in _UNREAD:
+        return False
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(MOST_SNIFFED)
+    except OSError:
+        return False
+    return b"\0" not in head and is_table(head.decode(errors="replace"))
 
 
 def _with_error(run: LoggedRun) -> LoggedRun:

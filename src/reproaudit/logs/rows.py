@@ -138,9 +138,9 @@ def delimiter_of(text: str, usual: str) -> str:
             counts = {len(row) for row in csv.reader(first[:2], delimiter=delimiter)}
         except csv.Error:
             continue
-        is_framed = delimiter == "|" and first[0].lstrip().startswith("|")
-        if len(counts) == 1 and counts != {1} and not is_framed:
-            return delimiter
+        if len(counts) == 1 and counts not in ({0}, {1}):
+            is_framed = first[0].lstrip().startswith("|")
+            return usual if delimiter == "|" and is_framed else delimiter
     return usual
 
 
