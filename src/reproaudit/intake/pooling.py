@@ -423,7 +423,9 @@ def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
     every = [other for fit in fits.values() for other in fit]
     sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
     plain = {
-        name: called if re.fullmatch(r"[\w./-]+", called) else json.dumps(called, ensure_ascii=False)
+        name: called
+        if re.fullmatch(r"[\w./-]+", called)
+        else json.dumps(called, ensure_ascii=False)
         for name, called in sure.items()
     }
     written = ", ".join(f"{name}: {plain.get(name, 'NAME')}" for name in names)

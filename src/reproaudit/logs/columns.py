@@ -59,8 +59,10 @@ def form_of(source: LogSource, table: Table) -> Table:
 
     tag = first(TAG_NAMES)
     value = lower.get("value", lower.get("metricvalue"))
-    if tag is not None and value is None and not _is_text(tag, table):
-        value, tag = tag, None
+    counted = tag is not None and tag.lower() == "metric" and not _is_text(tag, table)
+    if value is None and counted and table.rows and not asked.plain:
+        value = tag
+        tag = None
     if asked.columns.step not in columns and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:

@@ -164,6 +164,8 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     """
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
+    if delimiter == "|":
+        text = re.sub(r" *\| *", "|", text)  # a quote begins or ends a cell only beside a bar
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines = list(_csv_rows(reader, name))
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
