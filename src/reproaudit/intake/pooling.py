@@ -19,7 +19,7 @@ from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
 from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
-from reproaudit.logs.mapping import MappingFile, pattern_of
+from reproaudit.logs.mapping import MappingFile, flow, pattern_of
 from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
@@ -339,10 +339,7 @@ def _differing(
 
 
 def _choices(runs: Sequence[PlacedRun]) -> set[str]:
-    """Return the settings whose values part runs with repeated seeds into several without.
-
-    Where seeds are numbered, each file has one.
-    """
+    """Return the settings whose values part runs with repeated seeds, or files, into several."""
     configs = [plain_names(placed.run.config) for placed in runs]
     choices = set[str]()
     for key in set[str]().union(*configs) - {ARM_NAME}:
@@ -422,14 +419,7 @@ def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
         fits = {names[0]: [*others]}
     every = [other for fit in fits.values() for other in fit]
     sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
-    plain = {
-        name: called
-        if re.fullmatch(r"[\w./-]+", called)
-        else json.dumps(called, ensure_ascii=False)
-        for name, called in sure.items()
-    }
-    written = ", ".join(f"{name}: {plain.get(name, 'NAME')}" for name in names)
-    return f"arms: {{{written}}}"
+    return f"arms: {flow({name: sure.get(name, 'NAME') for name in names})}"
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

@@ -654,8 +654,7 @@ def _sacred(path: Path, series: Mapping[str, Mapping[str, Any]], name: str) -> T
             value = row.get("value", row.get("value.value"))
             rows.append({"step": row["step"], "metric": tag, "value": value, "status": status})
     read = (path, beside) if run is not None else (path,)
-    is_sacred = run is not None or path.name == "metrics.json"
-    logger = "Sacred" if is_sacred else "table"
+    logger = "Sacred" if path.name == "metrics.json" else "table"
     return replace(_rows(rows, name), logger=logger, ending={"files": read})
 
 

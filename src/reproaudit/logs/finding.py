@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path, PurePath
@@ -17,11 +18,11 @@ from typing import Any
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import no_column, stem_of
-from reproaudit.logs.configurations import CONFIG_FILES, HUGGING_FACE, Stated, configured
+from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import (
     apart_from,
-    is_copy,
+    copies_of_states,
     is_summary,
     join_parts,
     logs_of,
@@ -196,15 +197,15 @@ class _Finder:
         """
         asked = self._asked.asked
         called = {run.name for run in runs if asked.names and is_called_so(run.name, asked)}
-        if not called:
-            return list(runs)
-        kept = []
-        for run in runs:
-            if run.name in called or asked.places(run.name):
-                kept.append(run)
-            else:
-                self._skip(run.files[0], "not called as `names` says")
-        return kept
+        others = {run.name for run in runs if called and not asked.places(run.name)} - called
+        why = "not called as `names` says"
+        return self._without({run.files[0]: why for run in runs if run.name in others}, runs)
+
+    def _without(self, left: Mapping[Path, str], runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+        """Return the runs but for those of files that are left out, which are named."""
+        for file, why in left.items():
+            self._skip(file, why)
+        return [run for run in runs if run.files[0] not in left]
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         wants = self._asked.asked.wants
@@ -214,40 +215,20 @@ class _Finder:
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
         wants = self._asked.asked.wants
-        copies = self._copies(runs)
-        runs = [run for run in runs if run.files[0] not in copies]
-        logs = logs_of(runs)
+        runs = self._without(copies_of_states(runs, self._asked.asked), runs)
         sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
+        logs = logs_of(runs)
+        runs = self._without(dict.fromkeys(sums, "sums up the folders beside it"), runs)
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
             apart = apart_from(log, run, wants) if log is not None else {}
-            if run.files[0] in sums:
-                self._skip(run.files[0], "sums up the folders beside it")
-            elif apart:
+            if apart:
                 yield replace(run, curves=apart)
             elif log is not None and known and is_summary(run):
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
                 yield run
-
-    def _copies(self, runs: Sequence[LoggedRun]) -> set[Path]:
-        """Return the files with the same series as a Trainer's state beside them, and name them.
-
-        Where one of both has the column of steps that the mapping names, it is read.
-        """
-        asked = self._asked.asked
-        states = {run.folder: run for run in runs if run.source == HUGGING_FACE}
-        copies = set()
-        for run in runs:
-            state = states.get(run.folder, run)
-            if is_summary(run) or not is_copy(run, state, asked, fewest=1):
-                continue
-            is_named = run.step is not None and run.step == asked.columns.step
-            read, copy = (run, state) if is_named else (state, run)
-            self._skip(copy.files[0], f"the same series as {read.files[0].name} beside it")
-            copies.add(copy.files[0])
-        return copies
 
     def _runs(self, root: Path) -> Iterator[LoggedRun]:
         """Yield every run, in the order of the paths; links and what is hidden are passed over."""
@@ -368,16 +349,12 @@ class _Finder:
 
 def _may_be_log(file: Path, ending: str) -> bool:
     """Tell whether a file may be a log by its ending or, if this says nothing, its first lines."""
-    if ending in _GUESSED:
-        return file.name not in CONFIG_FILES
-    if file.suffix.lower() in _UNREAD:
-        return False
-    try:
-        with file.open("rb") as opened:
-            head = opened.read(MOST_SNIFFED)
-    except OSError:
-        return False
-    return b"\0" not in head and is_table(head.decode(errors="replace"))
+    if ending in _GUESSED or file.suffix.lower() in _UNREAD:
+        return ending in _GUESSED and file.name not in CONFIG_FILES
+    with suppress(OSError), file.open("rb") as opened:
+        head = opened.read(MOST_SNIFFED)
+        return b"\0" not in head and is_table(head.decode(errors="replace"))
+    return False
 
 
 def _with_error(run: LoggedRun) -> LoggedRun:

@@ -11,7 +11,7 @@ import numpy as np
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
-from reproaudit.logs.configurations import CONFIG_FILES
+from reproaudit.logs.configurations import CONFIG_FILES, HUGGING_FACE
 from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun, overlap_remark
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
@@ -193,6 +193,22 @@ def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked, fewest: int = 2) -> 
         and all(len(curve.values) >= fewest for curve in run.curves[tag].values())
         for tag in tags
     )
+
+
+def copies_of_states(runs: Sequence[LoggedRun], asked: Asked) -> dict[Path, str]:
+    """Return the files with the series of a Trainer's state beside them, each with the reason.
+
+    Of both that one is no copy which has the column of steps that the mapping names.
+    """
+    states = {run.folder: run for run in runs if run.source == HUGGING_FACE}
+    copies = {}
+    for run in runs:
+        state = states.get(run.folder, run)
+        if not is_summary(run) and is_copy(run, state, asked, fewest=1):
+            is_named = run.step is not None and run.step == asked.columns.step
+            read, copy = (run, state) if is_named else (state, run)
+            copies[copy.files[0]] = f"the same series as {read.files[0].name} beside it"
+    return copies
 
 
 def continued(

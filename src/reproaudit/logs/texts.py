@@ -29,7 +29,6 @@ MOST_IN_SENTENCE = 2_000  # characters of a line in which names and numbers are 
 MOST_BEFORE = 50  # lines in which the header of a table by blanks is looked for
 
 _Cells = list[list[str]]
-_SPANNED = "cells span others"
 _RULE = re.compile(r"[\s|:+=│├┤┼─-]*")
 _FRAME = "|+│├"
 _LATEX_RULE = re.compile(r"\\(?:(?:top|mid|bottom|cmid)rule|[ch]line)(?:\([lr]*\))?(?:\{[\d-]*\})?")
@@ -49,7 +48,7 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
         for heading, cells in found
         if cells is not None and len(cells) > 1 and len(cells[0]) > 1
     ]
-    spanned = [f"'{heading}' ({_SPANNED})" for heading, cells in found if cells is None]
+    spanned = [f"'{heading}' (cells span others)" for heading, cells in found if cells is None]
     drawn = _as_one(tables, place, asked, spanned)
     return drawn or lines_table(text, place, asked) or _aligned(text, place)
 
@@ -71,10 +70,9 @@ def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
             except LogError as error:
                 unread.append(f"'{heading}' ({error.text})")
                 continue
-            if table is not None:
-                tables.append((heading, table))
-            elif any(cells is None for _, cells in _drawn("".join(text))):
-                unread.append(f"'{heading}' ({_SPANNED})")
+            tables += [] if table is None else [(heading, table)]
+            if table is None and any(cells is None for _, cells in _drawn("".join(text))):
+                unread.append(f"'{heading}' (cells span others)")
     return _as_one(tables, place, asked, unread)
 
 
