@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from reproaudit.errors import did_you_mean
+from reproaudit.logs.asked import Asked
 from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     CLOCK,
@@ -90,20 +91,29 @@ def form_of(source: LogSource, table: Table) -> Table:
     has_seeds = known_form.column("seed") is not None
     likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
     all_roles = {column: roles[column] for column in columns}
-    whole = replace(table, roles=all_roles, like_seeds=next(iter(likely), None))
-    counters = [c for c in whole.having("measurement") if counts_steps(c) and not asked.wants(c)]
-    counter = next((c for c in counters if _rises(c, whole)), None)
-    step = whole.column("step")
-    if step is None:
-        whole = replace(whole, like_steps=counter)
-    elif counter is not None and step != asked.columns.step and _has_fractions(step, whole):
-        of_steps = {step: ("measurement", step), counter: ("step", "")}
-        whole = replace(whole, roles={**all_roles, **of_steps})
+    whole = _stepped(replace(table, roles=all_roles, like_seeds=next(iter(likely), None)), asked)
     if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
         for role, _, column in stated:
             if column not in columns and role != "step":
                 raise LogError(source.name, no_column(role, column, whole.words))
     return whole
+
+
+def _stepped(table: Table, asked: Asked) -> Table:
+    """Return a table with the column that may count its steps, or does where these are no wholes.
+
+    So does `current_steps` beside an epoch of 0.3.
+    """
+    counters = [c for c in table.having("measurement") if counts_steps(c) and not asked.wants(c)]
+    counter = next((c for c in counters if _rises(c, table)), None)
+    step = table.column("step")
+    if step is None:
+        return replace(table, like_steps=counter)
+    numbers = map(number_of, table.observed(step))
+    whole = all(number is None or number.is_integer() for number in numbers)
+    if counter is None or whole or step == asked.columns.step:
+        return table
+    return replace(table, roles={**table.roles, step: ("measurement", step), counter: ("step", "")})
 
 
 def no_column(role: str, column: str, words: Mapping[str, str]) -> str:
@@ -153,11 +163,6 @@ def _is_like_seeds(column: str, table: Table) -> bool:
     cells = [row.get(column) for _, row in table.rows]
     numbers = [number_of(cell) for cell in cells if is_said(cell)]
     return all(number is not None and number.is_integer() and number >= 0 for number in numbers)
-
-
-def _has_fractions(column: str, table: Table) -> bool:
-    numbers = map(number_of, table.observed(column))
-    return any(number is not None and not number.is_integer() for number in numbers)
 
 
 def _rises(column: str, table: Table) -> bool:
