@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from reproaudit.errors import did_you_mean
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
+from reproaudit.logs.logged import LogSource, number_of
 from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
@@ -91,12 +90,7 @@ def form_of(source: LogSource, table: Table) -> Table:
     has_seeds = known_form.column("seed") is not None
     likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
     all_roles = {column: roles[column] for column in columns}
-    whole = _stepped(replace(table, roles=all_roles, like_seeds=next(iter(likely), None)), asked)
-    if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
-        for role, _, column in stated:
-            if column not in columns and role != "step":
-                raise LogError(source.name, no_column(role, column, whole.words))
-    return whole
+    return _stepped(replace(table, roles=all_roles, like_seeds=next(iter(likely), None)), asked)
 
 
 def _stepped(table: Table, asked: Asked) -> Table:
@@ -114,12 +108,6 @@ def _stepped(table: Table, asked: Asked) -> Table:
     if counter is None or whole or step == asked.columns.step:
         return table
     return replace(table, roles={**table.roles, step: ("measurement", step), counter: ("step", "")})
-
-
-def no_column(role: str, column: str, words: Mapping[str, str]) -> str:
-    """Say that a log lacks the column to which a mapping gives a role, and which it has."""
-    text = f"found no column '{column}', which the mapping calls {role}; expected it."
-    return f"{text} {did_you_mean(column, words)}{of_columns(words)}"
 
 
 def stem_of(path: Path) -> str:

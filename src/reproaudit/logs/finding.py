@@ -15,9 +15,10 @@ from os.path import commonpath
 from pathlib import Path, PurePath
 from typing import Any
 
+from reproaudit.errors import did_you_mean
 from reproaudit.logs import mlflow, tensorboard
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.columns import no_column, stem_of
+from reproaudit.logs.columns import stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
 from reproaudit.logs.joining import (
@@ -28,7 +29,15 @@ from reproaudit.logs.joining import (
     logs_of,
     sums_of_folders,
 )
-from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
+from reproaudit.logs.logged import (
+    LogError,
+    LoggedRun,
+    LogSource,
+    of_columns,
+    raise_all,
+    refuse_beyond,
+    some,
+)
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.spread import is_called_so
@@ -98,12 +107,18 @@ def find_runs(
         skipped += left_out
     if not all_runs:
         raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
-    step = asked.columns.step
-    if step is not None and not any(step == run.step for run in all_runs):
-        lacking = [run for run in all_runs if run.columns and asked.wants_any(run.curves)]
-        faults = [LogError(run.name, no_column("step", step, run.columns)) for run in lacking]
-        raise_all([fault for fault in faults if not asked.ignores(fault.place)])
+    tables = [run for run in all_runs if run.columns and not asked.ignores(run.name)]
+    for role, _, column in asked.columns.stated():
+        if not any(column in run.columns for run in tables):
+            lacking = [run for run in tables if asked.wants_any(run.curves)]
+            raise_all([_without_column(run, role, column) for run in lacking])
     return all_runs, skipped
+
+
+def _without_column(run: LoggedRun, role: str, column: str) -> LogError:
+    text = f"found no column '{column}', which the mapping calls {role}; expected it."
+    hint = did_you_mean(column, run.columns)
+    return LogError(run.name, f"{text} {hint}{of_columns(run.columns)}")
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:

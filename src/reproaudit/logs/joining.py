@@ -200,15 +200,15 @@ def copies_of_states(runs: Sequence[LoggedRun], asked: Asked) -> dict[Path, str]
 
     Of both that one is no copy which has the column of steps that the mapping names.
     """
-    states = {run.folder: run for run in runs if run.source == HUGGING_FACE}
-    copies = {}
-    for run in runs:
-        state = states.get(run.folder, run)
-        if not is_summary(run) and is_copy(run, state, asked, fewest=1):
-            is_named = run.step is not None and run.step == asked.columns.step
-            read, copy = (run, state) if is_named else (state, run)
-            copies[copy.files[0]] = f"the same series as {read.files[0].name} beside it"
-    return copies
+    read = {run.folder: run for run in runs if run.source == HUGGING_FACE}
+    named = [run for run in runs if run.step and run.step == asked.columns.step]
+    read |= {run.folder: run for run in named if run.folder in read}
+    beside = ((run, read[run.folder]) for run in runs if run.folder in read and not is_summary(run))
+    return {
+        run.files[0]: f"the same series as {other.files[0].name} beside it"
+        for run, other in beside
+        if is_copy(run, other, asked, fewest=1)
+    }
 
 
 def continued(
