@@ -964,6 +964,26 @@ def test_a_run_of_an_unknown_arm_is_not_passed_over_by_names(tmp_path: Path) -> 
     assert counts(judged(tmp_path, [tmp_path / "logs"], stated)) == (4, 5)
 
 
+def test_a_run_of_which_a_rule_speaks_is_one_however_it_is_called(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        called = f"{arm}-final" if seed == 4 else f"{arm}_s{seed}"
+        dumped(tmp_path / "logs" / f"{called}.json", {"score": value})
+    named = 'names: "{arm}_s{seed}.json"'
+    told = notes(judged(tmp_path, [tmp_path / "logs"], named))
+    assert "ours-final.json" in told
+    assert "(not called as `names` says)" in told
+    ruled = f'{named}\nruns: [{{match: "*-final.json", seed: 4}}]'
+    assert counts(judged(tmp_path, [tmp_path / "logs"], ruled)) == (4, 5)
+
+
+def test_rows_of_a_table_are_no_files_that_names_leave_out(tmp_path: Path) -> None:
+    rows = [f"{arm}_s{seed},{value}" for arm, seed, value in RUNS]
+    rows[4] = rows[4].replace("ours_s4", "ours, the last")
+    lines = "\n".join(["run;score", *(row.replace(",0.", ";0.") for row in rows)])
+    told = refusal(tmp_path, [text(tmp_path / "runs.csv", lines)], 'names: "{arm}_s{seed}"')
+    assert "(ours, the last): found no seed" in told
+
+
 def test_a_column_that_repeats_in_every_file_is_not_let_vary(tmp_path: Path) -> None:
     files = sorted(evaluations(tmp_path).glob("*/summary/*.csv"))
     told = refusal(tmp_path, files, "number: [seeds]")

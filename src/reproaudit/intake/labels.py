@@ -67,6 +67,7 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
         values=_values(request),
         names=mapping.names,
         ignores=mapping.ignores,
+        is_ruled=lambda name: mapping.rule(name) is not None,
         places=mapping.places,
     )
 

@@ -206,15 +206,15 @@ class _Finder:
         return [configured(_with_error(run), self._folder, read) for run in joined]
 
     def _called_so(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
-        """Return the runs that are called as the mapping says, and name others; all if none is.
+        """Return the runs of files with one that is called as the mapping says; all if none is.
 
-        What a rule gives a role is a run, however it is called.
+        What a rule speaks of is a run, however it is called; other files are named.
         """
         asked = self._asked.asked
-        called = {run.name for run in runs if asked.names and is_called_so(run.name, asked)}
-        others = {run.name for run in runs if called and not asked.places(run.name)} - called
-        why = "not called as `names` says"
-        return self._without({run.files[0]: why for run in runs if run.name in others}, runs)
+        called = {run.files[0] for run in runs if asked.names and is_called_so(run.name, asked)}
+        ruled = {run.files[0] for run in runs if not called or asked.is_ruled(run.name)}
+        others = [run.files[0] for run in runs if run.files[0] not in called | ruled]
+        return self._without(dict.fromkeys(others, "not called as `names` says"), runs)
 
     def _without(self, left: Mapping[Path, str], runs: Sequence[LoggedRun]) -> list[LoggedRun]:
         """Return the runs but for those of files that are left out, which are named."""
@@ -233,7 +233,7 @@ class _Finder:
         runs = self._without(copies_of_states(runs, self._asked.asked), runs)
         sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
         logs = logs_of(runs)
-        runs = self._without(dict.fromkeys(sums, "sums up the folders beside it"), runs)
+        runs = self._without(dict.fromkeys(sorted(sums), "sums up the folders beside it"), runs)
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
