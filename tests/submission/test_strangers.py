@@ -1028,6 +1028,14 @@ def test_the_line_for_names_of_arms_holds_what_is_clear(tmp_path: Path) -> None:
     assert f"`{line}`" in told
 
 
+def test_a_backup_below_another_ending_is_no_log_beside_what_it_is_of(tmp_path: Path) -> None:
+    file = quoted(tmp_path / "logs")
+    text(tmp_path / "logs" / "runs.csv.bak", file.read_text(encoding="utf-8"))
+    made = judged(tmp_path, [tmp_path / "logs"])
+    assert counts(made) == (4, 5)
+    assert "runs.csv.bak (text beside other logs)" in notes(made)
+
+
 def test_a_history_of_rounds_is_not_called_by_a_loggers_name(tmp_path: Path) -> None:
     for arm, seed, value in RUNS:
         history = [[n, v] for n, v in course(value)]

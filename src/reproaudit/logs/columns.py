@@ -98,15 +98,15 @@ def _stepped(table: Table, asked: Asked) -> Table:
 
     So does `current_steps` beside an epoch of 0.3.
     """
+    step = table.column("step")
+    numbers = map(number_of, table.observed(step or ""))
+    whole = all(number is None or number.is_integer() for number in numbers)
+    if step is not None and (whole or step == asked.columns.step):
+        return table
     counters = [c for c in table.having("measurement") if counts_steps(c) and not asked.wants(c)]
     counter = next((c for c in counters if _rises(c, table)), None)
-    step = table.column("step")
-    if step is None:
+    if step is None or counter is None:
         return replace(table, like_steps=counter)
-    numbers = map(number_of, table.observed(step))
-    whole = all(number is None or number.is_integer() for number in numbers)
-    if counter is None or whole or step == asked.columns.step:
-        return table
     return replace(table, roles={**table.roles, step: ("measurement", step), counter: ("step", "")})
 
 

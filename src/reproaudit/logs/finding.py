@@ -180,7 +180,11 @@ class _Finder:
             for path, runs in self._guessed.items()
             if isinstance(runs, list) and self._has_wanted(runs)
         }
-        texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
+        texts = {
+            name
+            for name, runs in known.items()
+            if runs[0].source == TEXT_LOG or not name.removesuffix(".gz").endswith(_GUESSED)
+        }
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
         folders = {run.folder for runs in known.values() for run in runs}
