@@ -40,14 +40,7 @@ from reproaudit.intake.labels import (
 )
 from reproaudit.intake.measuring import Measured, axis_places, measure, off_axes, off_axes_words
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
-from reproaudit.intake.pooling import (
-    PlacedRun,
-    Request,
-    absence,
-    arms_line,
-    names_line,
-    role_words,
-)
+from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, role_words
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
@@ -80,7 +73,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
+from reproaudit.logs.mapping import MappingFile, arms_line, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,

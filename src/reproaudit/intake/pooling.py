@@ -19,7 +19,7 @@ from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
 from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
-from reproaudit.logs.mapping import MappingFile, flow, pattern_of
+from reproaudit.logs.mapping import MappingFile, arms_line, pattern_of
 from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
@@ -29,7 +29,6 @@ from reproaudit.logs.names import (
     name_pattern,
     tells_apart,
     without_numbers,
-    words_of_name,
 )
 
 MOST_PARTS = 4  # folders and files of a run's name in which its seed, step or tag is looked for
@@ -407,19 +406,6 @@ def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> s
     told = ([str(value) for value in each if value != "nothing"] for each in differing.values())
     line = min((arms_line(names, each) for each in told), key=lambda line: line.count("NAME"))
     return f"arms are called so, write `{line}`"
-
-
-def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
-    """Return the line that says what arms are called in logs, NAME where that is not clear.
-
-    A name of the logs with all words of an arm's alone may be this arm's.
-    """
-    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
-    if len(names) == len(others) == 1:
-        fits = {names[0]: [*others]}
-    every = [other for fit in fits.values() for other in fit]
-    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
-    return f"arms: {flow({name: sure.get(name, 'NAME') for name in names})}"
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

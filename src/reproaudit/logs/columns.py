@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from reproaudit.errors import did_you_mean
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.logged import LogSource, number_of
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
@@ -108,6 +109,13 @@ def _stepped(table: Table, asked: Asked) -> Table:
     if step is None or counter is None:
         return replace(table, like_steps=counter)
     return replace(table, roles={**table.roles, step: ("measurement", step), counter: ("step", "")})
+
+
+def no_column(run: LoggedRun, role: str, column: str) -> LogError:
+    """Return the fault of a run without the column to which a mapping gives a role."""
+    text = f"found no column '{column}', which the mapping calls {role}; expected it."
+    hint = did_you_mean(column, run.columns)
+    return LogError(run.name, f"{text} {hint}{of_columns(run.columns)}")
 
 
 def stem_of(path: Path) -> str:

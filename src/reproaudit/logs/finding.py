@@ -15,29 +15,12 @@ from os.path import commonpath
 from pathlib import Path, PurePath
 from typing import Any
 
-from reproaudit.errors import did_you_mean
-from reproaudit.logs import mlflow, tensorboard
+from reproaudit.logs import joining, mlflow, tensorboard
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.columns import stem_of
+from reproaudit.logs.columns import no_column, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
-from reproaudit.logs.joining import (
-    apart_from,
-    copies_of_states,
-    is_summary,
-    join_parts,
-    logs_of,
-    sums_of_folders,
-)
-from reproaudit.logs.logged import (
-    LogError,
-    LoggedRun,
-    LogSource,
-    of_columns,
-    raise_all,
-    refuse_beyond,
-    some,
-)
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
 from reproaudit.logs.spread import is_called_so
@@ -111,14 +94,8 @@ def find_runs(
     for role, _, column in asked.columns.stated():
         if not any(column in run.columns for run in tables):
             lacking = [run for run in tables if asked.wants_any(run.curves)]
-            raise_all([_without_column(run, role, column) for run in lacking])
+            raise_all([no_column(run, role, column) for run in lacking])
     return all_runs, skipped
-
-
-def _without_column(run: LoggedRun, role: str, column: str) -> LogError:
-    text = f"found no column '{column}', which the mapping calls {role}; expected it."
-    hint = did_you_mean(column, run.columns)
-    return LogError(run.name, f"{text} {hint}{of_columns(run.columns)}")
 
 
 def by_reason(skipped: Sequence[tuple[str, str]]) -> list[str]:
@@ -206,7 +183,7 @@ class _Finder:
         raise_all(self._faults)
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
-        joined = self._called_so(join_parts(mlflow.told_apart(certain), self._folder))
+        joined = self._called_so(joining.join_parts(mlflow.told_apart(certain), self._folder))
         return [configured(_with_error(run), self._folder, read) for run in joined]
 
     def _called_so(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
@@ -234,17 +211,17 @@ class _Finder:
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
         wants = self._asked.asked.wants
-        runs = self._without(copies_of_states(runs, self._asked.asked), runs)
-        sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
-        logs = logs_of(runs)
+        runs = self._without(joining.copies_of_states(runs, self._asked.asked), runs)
+        sums = joining.sums_of_folders([run for run in runs if any(map(wants, run.curves))])
+        logs = joining.logs_of(runs)
         runs = self._without(dict.fromkeys(sorted(sums), "sums up the folders beside it"), runs)
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
-            apart = apart_from(log, run, wants) if log is not None else {}
+            apart = joining.apart_from(log, run, wants) if log is not None else {}
             if apart:
                 yield replace(run, curves=apart)
-            elif log is not None and known and is_summary(run):
+            elif log is not None and known and joining.is_summary(run):
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
                 yield run

@@ -30,6 +30,7 @@ from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
+from reproaudit.logs.names import words_of_name
 from reproaudit.logs.opening import parse_yaml
 
 MAX_NODES = 400
@@ -140,6 +141,19 @@ def pattern_of(run: str, every: Sequence[str]) -> str:
     return json.dumps(escape(run), ensure_ascii=False)
 
 
+def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
+    """Return the line that says what arms are called in logs, NAME where that is not clear.
+
+    A name of the logs with all words of an arm's alone may be this arm's.
+    """
+    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
+    if len(names) == len(others) == 1:
+        fits = {names[0]: [*others]}
+    every = [other for fit in fits.values() for other in fit]
+    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
+    return f"arms: {_flow({name: sure.get(name, 'NAME') for name in names})}"
+
+
 class RunRule(StrictModel):
     """A rule for the runs whose names match: their experiment, control and seed."""
 
@@ -243,7 +257,7 @@ class MappingFile(StrictModel):
         """Return the lines for the fields in which it differs from the other."""
         fields = self.model_dump(exclude_unset=True)
         known = other.model_dump(exclude_unset=True)
-        return [f"{name}: {flow(own)}" for name, own in fields.items() if known.get(name) != own]
+        return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
 
     def places(self, run: str) -> bool:
         """Return True if the rule for a run of this name says its arm, or its settings."""
@@ -268,14 +282,14 @@ def _join(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
             fields[name] = value
 
 
-def flow(value: Any) -> str:
+def _flow(value: Any) -> str:
     """Return a value as a line of YAML holds it."""
     if isinstance(value, dict) and [*value] == ["tag"]:
-        return flow(value["tag"])
+        return _flow(value["tag"])
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{flow(name)}: {flow(own)}' for name, own in value.items())}}}"
+        return f"{{{', '.join(f'{_flow(name)}: {_flow(own)}' for name, own in value.items())}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(flow, value))}]"
+        return f"[{', '.join(map(_flow, value))}]"
     is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w{2,}(\(\w+\))?", value)
     is_word = str(value).lower() in ("null", "true", "false", "yes", "off")
     return str(value) if is_plain and not is_word else json.dumps(value, default=str)
