@@ -338,7 +338,10 @@ def _differing(
 
 
 def _choices(runs: Sequence[PlacedRun]) -> set[str]:
-    """Return the settings whose values part runs with repeated seeds, or files, into several."""
+    """Return the settings whose values part runs with repeated seeds into several without.
+
+    A run without a seed has its file in place of one.
+    """
     configs = [plain_names(placed.run.config) for placed in runs]
     choices = set[str]()
     for key in set[str]().union(*configs) - {ARM_NAME}:

@@ -95,9 +95,9 @@ def form_of(source: LogSource, table: Table) -> Table:
 
 
 def _stepped(table: Table, asked: Asked) -> Table:
-    """Return a table with the column that may count its steps, or does where these are no wholes.
+    """Return a table with the column that may count its steps, if it has none.
 
-    So does `current_steps` beside an epoch of 0.3.
+    Where its steps have fractions, as an epoch of 0.3, a counter beside them takes their place.
     """
     step = table.column("step")
     numbers = map(number_of, table.observed(step or ""))

@@ -198,7 +198,7 @@ def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked, fewest: int = 2) -> 
 def copies_of_states(runs: Sequence[LoggedRun], asked: Asked) -> dict[Path, str]:
     """Return the files with the series of a Trainer's state beside them, each with the reason.
 
-    Of both that one is no copy which has the column of steps that the mapping names.
+    Where the file has the column of steps that the mapping names, the state is the copy.
     """
     read = {run.folder: run for run in runs if run.source == HUGGING_FACE}
     named = [run for run in runs if run.step and run.step == asked.columns.step]
