@@ -249,6 +249,44 @@ def called_by_objects(folder: Path) -> Path:
     return folder / "runs"
 
 
+def barred(folder: Path) -> Path:
+    """Bars part the cells, with blanks around them; a name has quotes of its own."""
+    rows = [f'"{arm}" | {seed} | {value}' for arm, seed, value in RUNS]
+    return text(folder / "runs.csv", "\n".join(["method | seed | score", *rows]))
+
+
+def quoted(folder: Path) -> Path:
+    """A cell of CSV holds a text of JSON."""
+    rows = [f'"""{arm}""",{seed},{value}' for arm, seed, value in RUNS]
+    return text(folder / "runs.csv", "\n".join(["method,seed,score", *rows]))
+
+
+def unknown_ending(folder: Path) -> Path:
+    """Each curve is a table in a file of its own, whose ending says nothing."""
+    for arm, seed, value in RUNS:
+        home = folder / "logs" / f"{arm}_seed{seed}"
+        for name, end in (("score", value), ("loss", 1.0)):
+            rows = [f"{step}|2024-05-01T09:00:0{step}|{v}" for step, v in course(end)]
+            text(home / f"{name}.plx", "\n".join(["step|timestamp|metric", *rows]))
+        text(home / "notes.plx", "it ran")
+        text(home / "nothing.plx", "")
+        (home / "model.bin").write_bytes(b"step|metric\n1|0.5\n\0")
+    return folder / "logs"
+
+
+def fractional_epochs(folder: Path) -> Path:
+    """Steps are counted beside an epoch that is no whole number."""
+    for arm, seed, value in RUNS:
+        rows = [
+            {"current_steps": n, "total_steps": 9, "epoch": n / 3, "score": v}
+            for n, v in course(value)
+        ]
+        rows.append({"current_steps": 9, "total_steps": 9, "epoch": 3.0, "eval_loss": 0.1})
+        lines = "\n".join(map(json.dumps, rows))
+        text(folder / "logs" / f"{arm}_seed{seed}" / "trainer_log.jsonl", lines)
+    return folder / "logs"
+
+
 FORMS: dict[Callable[[Path], Path], str] = {
     named_above: "",
     model_above: "",
@@ -265,6 +303,10 @@ FORMS: dict[Callable[[Path], Path], str] = {
     seeds_and_mean: 'mapping: {score: "Seed {seed}"}',
     printed: LAST,
     called_by_objects: "mapping: {score: score.test}",
+    barred: "",
+    quoted: 'arms: {ours: "\\"ours\\""}',
+    unknown_ending: LAST,
+    fractional_epochs: LAST,
     cells: "mapping: {score: summary.s/score}",
     paths: f"{LAST.replace('v: score', PATH)}\nnumber: [steps]",
 }
@@ -860,3 +902,162 @@ def test_commas_of_which_one_parts_decimals_all_do(tmp_path: Path, other: str, y
     made = judged(tmp_path, [several(tmp_path, "README.md", {"Runs": rows})])
     assert counts(made) == (yes, 5)
     assert "numbers have decimal commas, such as 1,203" in notes(made)
+
+
+# --- which files are runs -------------------------------------------------------------------------
+
+
+def states_and_logs(folder: Path) -> Path:
+    """Beside each log lies a Trainer's state with the same series."""
+    logs = fractional_epochs(folder)
+    for arm, seed, value in RUNS:
+        history = [{"step": n, "epoch": n / 3, "score": v} for n, v in course(value)]
+        dumped(logs / f"{arm}_seed{seed}" / "trainer_state.json", {"log_history": history})
+    return logs
+
+
+@pytest.mark.parametrize(
+    ("step", "copy", "read"),
+    [
+        (None, "trainer_log.jsonl", "trainer_state.json"),
+        ("current_steps", "trainer_state.json", "trainer_log.jsonl"),
+        ("step", "trainer_log.jsonl", "trainer_state.json"),
+    ],
+)
+def test_a_log_beside_a_state_with_its_series_is_no_second_run(
+    tmp_path: Path, step: str | None, copy: str, read: str
+) -> None:
+    named = "" if step is None else f"\ncolumns: {{step: {step}}}"
+    made = judged(tmp_path, [states_and_logs(tmp_path)], LAST + named)
+    assert counts(made) == (4, 5)
+    assert f"/{copy}" in notes(made)
+    assert f"(the same series as {read} beside it)" in notes(made)
+
+
+def test_a_named_column_of_steps_holds_for_the_files_that_have_it(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        counter = "calls" if arm == "ours" else "step"
+        rows = [f"{n},{v}" for n, v in course(value)]
+        file = tmp_path / "logs" / f"{arm}_seed{seed}.csv"
+        text(file, "\n".join([f"{counter},score", *rows]))
+    stated = f"{LAST}\ncolumns: {{step: calls}}"
+    assert counts(judged(tmp_path, [tmp_path / "logs"], stated)) == (4, 5)
+    told = refusal(tmp_path, [tmp_path / "logs"], stated.replace("calls", "turns"))
+    assert "found no column 'turns', which the mapping calls step" in told
+
+
+def evaluations(folder: Path) -> Path:
+    """Each time of an evaluation has a folder of results, predictions and a table of all."""
+    for seed in range(5):
+        home = folder / "outputs" / f"20240401_10{seed}512"
+        for arm, values in ARMS.items():
+            dumped(home / "results" / arm / "gsm8k.json", {"score": values[seed]})
+            dumped(home / "results" / arm / "math.json", {"score": 0.7})
+            dumped(home / "predictions" / arm / "gsm8k.json", [{"gold": 18}, {"gold": 3}])
+        ours, baseline = (values[seed] for values in ARMS.values())
+        rows = [
+            "dataset,metric,ours,baseline",
+            f"gsm8k,score,{ours},{baseline}",
+            f"math,score,0.{seed}7,0.{seed}8",
+            "humaneval,-,-,-",
+        ]
+        text(home / "summary" / f"summary_{seed}.csv", "\n".join(rows))
+    return folder / "outputs"
+
+
+def test_where_names_match_they_say_which_files_are_runs(tmp_path: Path) -> None:
+    stated = 'names: "*/results/{arm}/gsm8k.json"\nnumber: [seeds]'
+    made = judged(tmp_path, [evaluations(tmp_path)], stated)
+    assert counts(made) == (4, 5)
+    assert "summary/summary_0.csv" in notes(made)
+    assert "(not called as `names` says)" in notes(made)
+    assert "gsm8k.json (holds nothing that is wanted, but gold)" in notes(made)
+
+
+def test_a_run_of_an_unknown_arm_is_not_passed_over_by_names(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        called = "plain" if arm == "baseline" else arm
+        dumped(tmp_path / "logs" / f"{called}_s{seed}.json", {"score": value})
+    named = 'names: "{arm}_s{seed}.json"'
+    assert "plain_s0.json: found no seed" in refusal(tmp_path, [tmp_path / "logs"], named)
+    stated = f"{named}\narms: {{baseline: plain}}"
+    assert counts(judged(tmp_path, [tmp_path / "logs"], stated)) == (4, 5)
+
+
+def test_a_run_of_which_a_rule_speaks_is_one_however_it_is_called(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        called = f"{arm}-final" if seed == 4 else f"{arm}_s{seed}"
+        dumped(tmp_path / "logs" / f"{called}.json", {"score": value})
+    named = 'names: "{arm}_s{seed}.json"'
+    told = notes(judged(tmp_path, [tmp_path / "logs"], named))
+    assert "ours-final.json" in told
+    assert "(not called as `names` says)" in told
+    ruled = f'{named}\nruns: [{{match: "*-final.json", seed: 4}}]'
+    assert counts(judged(tmp_path, [tmp_path / "logs"], ruled)) == (4, 5)
+
+
+def test_rows_of_a_table_are_no_files_that_names_leave_out(tmp_path: Path) -> None:
+    rows = [f"{arm}_s{seed},{value}" for arm, seed, value in RUNS]
+    rows[4] = rows[4].replace("ours_s4", "ours, the last")
+    lines = "\n".join(["run;score", *(row.replace(",0.", ";0.") for row in rows)])
+    told = refusal(tmp_path, [text(tmp_path / "runs.csv", lines)], 'names: "{arm}_s{seed}"')
+    assert "(ours, the last): found no seed" in told
+
+
+def test_a_column_that_repeats_in_every_file_is_not_let_vary(tmp_path: Path) -> None:
+    files = sorted(evaluations(tmp_path).glob("*/summary/*.csv"))
+    told = refusal(tmp_path, files, "number: [seeds]")
+    assert "vary" not in told
+    rule = 'runs: [{match: "*dataset math*", ignore: true}]'
+    assert f"`{rule}` leaves those out" in told
+    made = judged(tmp_path, files, f"number: [seeds]\n{rule}")
+    assert counts(made) == (4, 5)
+    assert "rows with dashes alone were passed over: line 4 (humaneval)" in notes(made)
+
+
+# --- what is offered ------------------------------------------------------------------------------
+
+
+def test_for_a_nan_of_an_end_both_diverged_and_crashed_are_offered(tmp_path: Path) -> None:
+    rows = [f"{arm},{seed},{v if (arm, seed) != ('ours', 2) else 'nan'}" for arm, seed, v in RUNS]
+    file = text(tmp_path / "runs.csv", "\n".join(["method,seed,score", *rows]))
+    told = notes(judged(tmp_path, [file]))
+    assert "if it crashed, `status: crashed` (it is left out, and counts for neither side)" in told
+    rule = choice(told, "diverged")
+    assert counts(judged(tmp_path, [file], rule)) == (3, 5)
+    assert counts(judged(tmp_path, [file], rule.replace("diverged", "crashed"))) == (3, 4)
+
+
+def test_a_table_of_a_notebook_whose_cells_span_others_is_named(tmp_path: Path) -> None:
+    file = notebook(tmp_path)
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    spans = (
+        "<table><tr><th></th><th colspan=2>score</th></tr><tr><th>ours</th><td>1</td></tr></table>"
+    )
+    tree["cells"].append({"source": ["df.agg()"], "outputs": [{"data": {"text/html": [spans]}}]})
+    made = judged(tmp_path, [dumped(file, tree)])
+    assert counts(made) == (4, 5)
+    assert "not used: 'df.agg()' (cells span others)" in notes(made)
+
+
+def test_the_line_for_names_of_arms_holds_what_is_clear(tmp_path: Path) -> None:
+    rows = [f"the {arm} one,{seed},{value}" for arm, seed, value in RUNS]
+    file = text(tmp_path / "runs.csv", "\n".join(["label,seed,score", *rows]))
+    line = 'arms: {ours: "the ours one", baseline: "the baseline one"}'
+    told = refusal(tmp_path, [file], 'runs: [{match: "*", arm: ours}]')
+    assert f"`{line}`" in told
+
+
+def test_a_backup_below_another_ending_is_no_log_beside_what_it_is_of(tmp_path: Path) -> None:
+    file = quoted(tmp_path / "logs")
+    text(tmp_path / "logs" / "runs.csv.bak", file.read_text(encoding="utf-8"))
+    made = judged(tmp_path, [tmp_path / "logs"])
+    assert counts(made) == (4, 5)
+    assert "runs.csv.bak (text beside other logs)" in notes(made)
+
+
+def test_a_history_of_rounds_is_not_called_by_a_loggers_name(tmp_path: Path) -> None:
+    for arm, seed, value in RUNS:
+        history = [[n, v] for n, v in course(value)]
+        dumped(tmp_path / "logs" / f"{arm}_seed{seed}.json", {"score": history, "loss": history})
+    assert "'ours', from table" in notes(judged(tmp_path, [tmp_path / "logs"], LAST))

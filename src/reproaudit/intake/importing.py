@@ -74,7 +74,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
+from reproaudit.logs.mapping import MappingFile, arms_line, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
@@ -384,23 +384,9 @@ def _absent_arms(
     if others := others or [tag for tag in tags if _is_of_none(tag, roles)][:MOST_LISTED]:
         is_one = len(others) == len(names) == 1
         asked_for = f"that is {names[0]}" if is_one else "they are among these"
-        line = _arms_line(names, others)
+        line = arms_line(names, others)
         way = f"if {asked_for}, write `{line}` in a mapping, or under `files:` in the audit."
         yield f"The logs have {some(others)}; {way}"
-
-
-def _arms_line(names: Sequence[str], others: Sequence[str]) -> str:
-    """Return the line that says what arms are called in logs, NAME where that is not clear.
-
-    A name of the logs with all words of an arm's alone may be this arm's.
-    """
-    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
-    if len(names) == len(others) == 1:
-        fits = {names[0]: [*others]}
-    every = [other for fit in fits.values() for other in fit]
-    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
-    written = ", ".join(f"{name}: {sure.get(name, 'NAME')}" for name in names)
-    return f"arms: {{{written}}}"
 
 
 def _is_of_none(tag: str, roles: Sequence[_Role]) -> bool:
@@ -712,13 +698,16 @@ def _reasons(
     return tuple(reasons)
 
 
+_LEFT_OUT = " (it is left out, and counts for neither side)"
+
+
 def _way(request: Request, names: Mapping[int, str], status: str = "crashed") -> str:
     """Say how it is said that a run diverged, or crashed; `names` are those of runs by seed."""
     (seed, name), *others = names.items()
     called = "diverged" if status == "diverged" else "crashed or was cut short"
     rule = f"`runs: [{{match: {pattern_of(name, request.names)}, status: {status}}}]`"
     also = f", and so of seed {', '.join(str(other) for other, _ in others)}" if others else ""
-    effect = "" if status == "diverged" else " (it is left out, and counts for neither side)"
+    effect = "" if status == "diverged" else _LEFT_OUT
     return f"if the run of seed {seed} {called}, say so in a mapping: {rule}{also}{effect}"
 
 
@@ -751,7 +740,8 @@ def _doubts(
     if run.not_whole:
         yield from ((reason, ("crashed", "") if run.failed else None) for reason in run.not_whole)
     elif (fault := _not_finite(measured.curve)) is not None:
-        way = ("diverged", "; else leave the cell empty")
+        crashed = "" if own else f"; if it crashed, `status: crashed`{_LEFT_OUT}"
+        way = ("diverged", f"{crashed}; else leave the cell empty")
         yield fault, None if _begins_so(measured.curve) else way
     elif own and emptied:
         where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
@@ -823,7 +813,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     told = {str(run.config[ARM_NAME]): None for run in runs if ARM_NAME in run.config}
     others = [name for name in told if name not in asked.arms]
     absent = [arm for arm in asked.arms if arm not in told] if is_named(request.audit) else []
-    named = _arms_line(absent, others) if absent else ""
+    named = arms_line(absent, others) if absent else ""
     called = f", and {some(others)} is none of its arms" if others else ""
     arms = f" If an arm has another name there{called}: `{named}`." if named else ""
     if named and tags and not (told or of_arms) and all(_above(tag, asked) for tag in tags):

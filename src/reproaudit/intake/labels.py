@@ -22,6 +22,7 @@ from reproaudit.logs.configurations import alike, as_setting, seeds_in, stated_s
 from reproaudit.logs.logged import Curve, LogError, LoggedCoordinates, LoggedRun
 from reproaudit.logs.mapping import MappingFile, RunRule
 from reproaudit.logs.names import SEED_IN_NAME, STEP_IN_NAME, last_part, likely_seed, names_arm
+from reproaudit.logs.rows import unquoted
 from reproaudit.logs.spread import COUNTED, PLACE, label_of_run, without_places
 
 NAMED = (*COUNTED, ARM_NAME)  # what a tag or a file's name may tell, other than settings
@@ -66,6 +67,7 @@ def asked_of(request: Request, written: MappingFile) -> Asked:
         values=_values(request),
         names=mapping.names,
         ignores=mapping.ignores,
+        is_ruled=lambda name: mapping.rule(name) is not None,
         places=mapping.places,
     )
 
@@ -86,7 +88,7 @@ def with_arms(mapping: MappingFile, asked: Asked) -> MappingFile:
     """Return a mapping whose rules have the settings of their arms; a LogError if one is none."""
     rules = []
     for rule in mapping.runs:
-        called = mapping.arms.get(rule.arm or "", rule.arm or "")
+        called = unquoted(mapping.arms.get(rule.arm or "", rule.arm or ""))
         if rule.arm is not None and called not in asked.arms:
             hint = did_you_mean(rule.arm, asked.arms)
             place = f"runs: match '{rule.match}'"
@@ -116,7 +118,8 @@ def _arms(request: Request) -> Mapping[str, Mapping[str, SettingValue]]:
         if name not in arms:
             hint = did_you_mean(name, arms)
             raise LogError("arms", f"found '{name}'; expected an arm of the audit. {hint}")
-    return {request.mapping.arms.get(name, name): settings for name, settings in arms.items()}
+    called = {name: unquoted(text) for name, text in request.mapping.arms.items()}
+    return {called.get(name, name): settings for name, settings in arms.items()}
 
 
 def is_named(audit: Audit) -> bool:

@@ -19,7 +19,7 @@ from reproaudit.cell import SettingValue, same
 from reproaudit.logs.configurations import alike, as_setting, plain_names, seed_ways
 from reproaudit.logs.joining import at_others, continued
 from reproaudit.logs.logged import LogError, LoggedRun, of_columns, some
-from reproaudit.logs.mapping import MappingFile, pattern_of
+from reproaudit.logs.mapping import MappingFile, arms_line, pattern_of
 from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
@@ -321,8 +321,7 @@ def _differing(
     line = f"columns: {{{stated_step}settings: []}}"
     whole = f"If a table is one run: `{line}`. " if may_be_one else ""
     line = f"vary: [{', '.join(differing)}]"
-    may_vary = not any(key == ARM_NAME or tells_apart(key) for key in differing)
-    may_vary &= not (is_choice and rule)
+    may_vary = not any(k == ARM_NAME or k in choices or tells_apart(k) for k in differing)
     let = f", or let it differ: `{line}`" if may_vary else ""
     offers = [line] if may_vary and None not in told and not is_one else []
     if fits and not names:
@@ -339,13 +338,17 @@ def _differing(
 
 
 def _choices(runs: Sequence[PlacedRun]) -> set[str]:
-    """Return the settings whose values part runs with repeated seeds into several without."""
+    """Return the settings whose values part runs with repeated seeds into several without.
+
+    A run without a seed has its file in place of one.
+    """
     configs = [plain_names(placed.run.config) for placed in runs]
     choices = set[str]()
     for key in set[str]().union(*configs) - {ARM_NAME}:
-        seeds: dict[str, list[int | None]] = {}
+        seeds: dict[str, list[object]] = {}
         for placed, config in zip(runs, configs, strict=True):
-            seeds.setdefault(str(config.get(key)), []).append(placed.seed)
+            own = placed.run.files if placed.seed is None else placed.seed
+            seeds.setdefault(str(config.get(key)), []).append(own)
         repeats = len({*chain(*seeds.values())}) < len(runs)
         if repeats and all(len({*own}) == len(own) > 1 for own in seeds.values()):
             choices.add(key)
@@ -403,8 +406,9 @@ def _called(names: Sequence[str], differing: Mapping[str, tuple[Any, Any]]) -> s
     if len(names) == 2 and not others and None in values:
         way = f"`arms: {{{names[0]}: {json.dumps(value)}, {names[1]}: null}}`"
         return f"'{names[1]}' is the arm without {key}, write {way}"
-    written = ", ".join(f"{name}: NAME" for name in names)
-    return f"arms are called so, write `arms: {{{written}}}`"
+    told = ([str(value) for value in each if value != "nothing"] for each in differing.values())
+    line = min((arms_line(names, each) for each in told), key=lambda line: line.count("NAME"))
+    return f"arms are called so, write `{line}`"
 
 
 def _fitting(request: Request, experiment: str, values: Sequence[Any]) -> Iterator[str]:

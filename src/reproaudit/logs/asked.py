@@ -74,6 +74,7 @@ class Asked:
     values: Mapping[str, tuple[SettingValue, ...]] = field(default_factory=dict)
     names: str | None = None  # where in the names of files it stands what tells runs apart
     ignores: Callable[[str], bool] = lambda _: False  # whether a rule leaves out what is called so
+    is_ruled: Callable[[str], bool] = lambda _: False  # whether a rule speaks of it
     places: Callable[[str], bool] = lambda _: False  # whether a rule says what role it has
 
     def wants(self, tag: str) -> bool:

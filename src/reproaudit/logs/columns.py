@@ -9,7 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from reproaudit.errors import did_you_mean
-from reproaudit.logs.logged import LogError, LogSource, number_of, of_columns
+from reproaudit.logs.asked import Asked
+from reproaudit.logs.logged import LogError, LoggedRun, LogSource, number_of, of_columns
 from reproaudit.logs.names import (
     CLOCK,
     CONTEXT,
@@ -59,7 +60,11 @@ def form_of(source: LogSource, table: Table) -> Table:
 
     tag = first(TAG_NAMES)
     value = lower.get("value", lower.get("metricvalue"))
-    if asked.columns.step is None and not table.alone:
+    counted = tag is not None and tag.lower() == "metric" and not _is_text(tag, table)
+    if value is None and counted and table.rows and not asked.plain:
+        value = tag
+        tag = None
+    if asked.columns.step not in columns and not table.alone:
         first(STEP_NAMES, "step")
     if first(SEED_NAMES, "seed") is None and "seed" not in known:
         below = [column for column in columns if column not in roles and is_seed_name(column)]
@@ -86,18 +91,31 @@ def form_of(source: LogSource, table: Table) -> Table:
     has_seeds = known_form.column("seed") is not None
     likely = [] if has_seeds else [c for c in columns if _is_like_seeds(c, table)]
     all_roles = {column: roles[column] for column in columns}
-    whole = replace(table, roles=all_roles, like_seeds=next(iter(likely), None))
-    if whole.column("step") is None:
-        counters = [c for c in whole.having("measurement") if counts_steps(c)]
-        steps = [c for c in counters if not asked.wants(c) and _rises(c, whole)]
-        whole = replace(whole, like_steps=next(iter(steps), None))
-    if not asked.plain and (known_form.column("value") or any(map(asked.wants, columns))):
-        for role, _, column in stated:
-            if column not in columns:
-                text = f"found no column '{column}', which the mapping calls {role}; expected it. "
-                text += did_you_mean(column, columns)
-                raise LogError(source.name, f"{text}{of_columns(whole.words)}")
-    return whole
+    return _stepped(replace(table, roles=all_roles, like_seeds=next(iter(likely), None)), asked)
+
+
+def _stepped(table: Table, asked: Asked) -> Table:
+    """Return a table with the column that may count its steps, if it has none.
+
+    Where its steps have fractions, as an epoch of 0.3, a counter beside them takes their place.
+    """
+    step = table.column("step")
+    numbers = map(number_of, table.observed(step or ""))
+    whole = all(number is None or number.is_integer() for number in numbers)
+    if step is not None and (whole or step == asked.columns.step):
+        return table
+    counters = [c for c in table.having("measurement") if counts_steps(c) and not asked.wants(c)]
+    counter = next((c for c in counters if _rises(c, table)), None)
+    if step is None or counter is None:
+        return replace(table, like_steps=counter)
+    return replace(table, roles={**table.roles, step: ("measurement", step), counter: ("step", "")})
+
+
+def no_column(run: LoggedRun, role: str, column: str) -> LogError:
+    """Return the fault of a run without the column to which a mapping gives a role."""
+    text = f"found no column '{column}', which the mapping calls {role}; expected it."
+    hint = did_you_mean(column, run.columns)
+    return LogError(run.name, f"{text} {hint}{of_columns(run.columns)}")
 
 
 def stem_of(path: Path) -> str:
@@ -144,7 +162,10 @@ def _is_like_seeds(column: str, table: Table) -> bool:
 
 
 def _rises(column: str, table: Table) -> bool:
-    """Tell whether a column has whole numbers that rise in each run, of which one has several."""
+    """Tell whether a column has whole numbers that rise in each run, of which one has several.
+
+    Where there is a column of steps beside it, rows may have the same number.
+    """
     runs: dict[tuple[str, ...], list[float]] = {}
     telling = table.having("seed", "run", "axis", "setting", "tag")
     for _, row in table.rows:
@@ -154,7 +175,8 @@ def _rises(column: str, table: Table) -> bool:
         runs.setdefault(cells_at(row, telling), []).append(number)
     fewest = 2 if table.of_points else 3
     several = any(len(steps) >= fewest for steps in runs.values())
-    return several and all(a < b for steps in runs.values() for a, b in pairwise(steps))
+    least = 1 if table.column("step") is None else 0
+    return several and all(b - a >= least for steps in runs.values() for a, b in pairwise(steps))
 
 
 def _role(column: str, source: LogSource, table: Table) -> str:

@@ -654,7 +654,8 @@ def _sacred(path: Path, series: Mapping[str, Mapping[str, Any]], name: str) -> T
             value = row.get("value", row.get("value.value"))
             rows.append({"step": row["step"], "metric": tag, "value": value, "status": status})
     read = (path, beside) if run is not None else (path,)
-    return replace(_rows(rows, name), logger="Sacred", ending={"files": read})
+    logger = "Sacred" if path.name == "metrics.json" else "table"
+    return replace(_rows(rows, name), logger=logger, ending={"files": read})
 
 
 def _trainer_state(state: Mapping[str, Any], place: str) -> Table:

@@ -8,23 +8,24 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path, PurePath
 from typing import Any
 
-from reproaudit.logs import mlflow, tensorboard
+from reproaudit.logs import joining, mlflow, tensorboard
 from reproaudit.logs.asked import Asked
-from reproaudit.logs.columns import stem_of
+from reproaudit.logs.columns import no_column, stem_of
 from reproaudit.logs.configurations import CONFIG_FILES, Stated, configured
 from reproaudit.logs.documents import TRAINER_STATE
-from reproaudit.logs.joining import apart_from, is_summary, join_parts, logs_of, sums_of_folders
 from reproaudit.logs.logged import LogError, LoggedRun, LogSource, raise_all, refuse_beyond, some
 from reproaudit.logs.names import kinship
 from reproaudit.logs.opening import unpack
+from reproaudit.logs.spread import is_called_so
 from reproaudit.logs.tables import ARRAYS, NOTEBOOK, TREES, read_table
-from reproaudit.logs.texts import TEXT_LOG
+from reproaudit.logs.texts import TEXT_LOG, is_table
 
 _ERRORS = ("error.txt", "error.pkl")
 _TRIALS = ("result.json", "progress.csv")
@@ -45,6 +46,7 @@ LOG_KINDS = (
     "it, or a zip archive of these"
 )
 MOST_FILES = 1_000  # logs that are read below one path
+MOST_SNIFFED = 20_000  # bytes of a file in which a table is looked for, where no ending tells it
 _OTHER = "no log"
 _HIDDEN = "hidden"
 IGNORED = "a rule ignores it"
@@ -88,6 +90,11 @@ def find_runs(
         skipped += left_out
     if not all_runs:
         raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
+    tables = [run for run in all_runs if run.columns and not asked.ignores(run.name)]
+    for role, _, column in asked.columns.stated():
+        if not any(column in run.columns for run in tables):
+            lacking = [run for run in tables if asked.wants_any(run.curves)]
+            raise_all([no_column(run, role, column) for run in lacking])
     return all_runs, skipped
 
 
@@ -135,8 +142,9 @@ class _Finder:
         """Return every run.
 
         A file that is no log by its name counts if it has a wanted tag, or is called like a file
-        that has: a run that lacks the tag must be seen. If nothing counts, all of them do, so that
-        the refusal can list their tags. A folder of settings is searched if there is nothing else.
+        that has, and shares a column with it: a run that lacks the tag must be seen. If nothing
+        counts, all of them do, so that the refusal can list their tags. A folder of settings is
+        searched if there is nothing else.
         """
         certain = list(self._runs(self._root))
         for folder in self._aside:
@@ -149,7 +157,11 @@ class _Finder:
             for path, runs in self._guessed.items()
             if isinstance(runs, list) and self._has_wanted(runs)
         }
-        texts = {name for name, runs in known.items() if runs[0].source == TEXT_LOG}
+        texts = {
+            name
+            for name, runs in known.items()
+            if runs[0].source == TEXT_LOG or not name.removesuffix(".gz").endswith(_GUESSED)
+        }
         if known.keys() - texts or self._has_wanted(certain):
             known = {name: runs for name, runs in known.items() if name not in texts}
         folders = {run.folder for runs in known.values() for run in runs}
@@ -158,7 +170,9 @@ class _Finder:
         alone = not (known or self._faults or has_kin)
         for path, runs in self._guessed.items():
             is_asked = alone and (path == self._root or path.suffix.lower() not in TREES)
-            is_known = _pattern(path) in known or (path.parent in folders and _have_failed(runs))
+            alike = known.get(_pattern(path))
+            is_known = path.parent in folders and _have_failed(runs)
+            is_known |= alike is not None and _has_shared(runs, alike)
             if not runs or not (is_asked or is_known):
                 beside = _pattern(path) in texts
                 self._skip(path, "text beside other logs" if beside else _reason(path, runs))
@@ -169,8 +183,25 @@ class _Finder:
         raise_all(self._faults)
         certain = list(self._without_summaries(certain))
         read: dict[Path, Stated | LogError] = {}
-        joined = join_parts(mlflow.told_apart(certain), self._folder)
+        joined = self._called_so(joining.join_parts(mlflow.told_apart(certain), self._folder))
         return [configured(_with_error(run), self._folder, read) for run in joined]
+
+    def _called_so(self, runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+        """Return the runs of files with one that is called as the mapping says; all if none is.
+
+        What a rule speaks of is a run, however it is called; other files are named.
+        """
+        asked = self._asked.asked
+        called = {run.files[0] for run in runs if asked.names and is_called_so(run.name, asked)}
+        ruled = {run.files[0] for run in runs if not called or asked.is_ruled(run.name)}
+        others = [run.files[0] for run in runs if run.files[0] not in called | ruled]
+        return self._without(dict.fromkeys(others, "not called as `names` says"), runs)
+
+    def _without(self, left: Mapping[Path, str], runs: Sequence[LoggedRun]) -> list[LoggedRun]:
+        """Return the runs but for those of files that are left out, which are named."""
+        for file, why in left.items():
+            self._skip(file, why)
+        return [run for run in runs if run.files[0] not in left]
 
     def _has_wanted(self, runs: Iterable[LoggedRun]) -> bool:
         wants = self._asked.asked.wants
@@ -180,17 +211,17 @@ class _Finder:
     def _without_summaries(self, runs: Sequence[LoggedRun]) -> Iterator[LoggedRun]:
         """Yield the runs but for files that have nothing wanted beyond the logs beside them."""
         wants = self._asked.asked.wants
-        logs = logs_of(runs)
-        sums = sums_of_folders([run for run in runs if any(map(wants, run.curves))])
+        runs = self._without(joining.copies_of_states(runs, self._asked.asked), runs)
+        sums = joining.sums_of_folders([run for run in runs if any(map(wants, run.curves))])
+        logs = joining.logs_of(runs)
+        runs = self._without(dict.fromkeys(sorted(sums), "sums up the folders beside it"), runs)
         for run in runs:
             log = logs.get(run.folder)
             known = log is not None and {*filter(wants, run.curves)} <= log.curves.keys()
-            apart = apart_from(log, run, wants) if log is not None else {}
-            if run.files[0] in sums:
-                self._skip(run.files[0], "sums up the folders beside it")
-            elif apart:
+            apart = joining.apart_from(log, run, wants) if log is not None else {}
+            if apart:
                 yield replace(run, curves=apart)
-            elif log is not None and known and is_summary(run):
+            elif log is not None and known and joining.is_summary(run):
                 self._skip(run.files[0], f"sums up {log.files[0].name} beside it")
             else:
                 yield run
@@ -277,7 +308,7 @@ class _Finder:
             yield from self._read(source, mlflow.read_database)
         elif source.ending in TABLES:
             yield from self._read(source, read_table)
-        elif source.ending in _GUESSED and file.name not in CONFIG_FILES:
+        elif _may_be_log(file, source.ending):
             self._count()
             try:
                 self._guessed[file] = read_table(source)
@@ -312,6 +343,16 @@ class _Finder:
         return below if shown == "." else f"{shown.rstrip('/')}/{below}"
 
 
+def _may_be_log(file: Path, ending: str) -> bool:
+    """Tell whether a file may be a log by its ending or, if this says nothing, its first lines."""
+    if ending in _GUESSED or file.suffix.lower() in _UNREAD:
+        return ending in _GUESSED and file.name not in CONFIG_FILES
+    with suppress(OSError), file.open("rb") as opened:
+        head = opened.read(MOST_SNIFFED)
+        return b"\0" not in head and is_table(head.decode(errors="replace"))
+    return False
+
+
 def _with_error(run: LoggedRun) -> LoggedRun:
     """Return a trial of Ray's as failed if its error lies beside it, and its `done` is not true.
 
@@ -330,6 +371,13 @@ def _with_error(run: LoggedRun) -> LoggedRun:
 def _have_failed(runs: list[LoggedRun] | LogError) -> bool:
     """Tell whether a file says that its run failed, whose numbers may not have come any more."""
     return isinstance(runs, list) and all(run.failed for run in runs)
+
+
+def _has_shared(runs: list[LoggedRun] | LogError, others: Sequence[LoggedRun]) -> bool:
+    """Tell whether a file has a column of others that are called alike, or no numbers."""
+    own = runs if isinstance(runs, list) else []
+    columns = {column for run in own if run.tags for column in run.columns}
+    return not columns or any(columns & run.columns.keys() for run in others)
 
 
 def _pattern(path: Path) -> str:

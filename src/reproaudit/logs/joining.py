@@ -11,7 +11,7 @@ import numpy as np
 
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.columns import PAGE_FILE, stem_of
-from reproaudit.logs.configurations import CONFIG_FILES
+from reproaudit.logs.configurations import CONFIG_FILES, HUGGING_FACE
 from reproaudit.logs.logged import Curve, Curves, LoggedCoordinates, LoggedRun, overlap_remark
 from reproaudit.logs.names import SEED_IN_NAME, SUMMED
 
@@ -178,8 +178,11 @@ def _is_run(folder: Path) -> bool:
     )
 
 
-def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
-    """Return True if two files of one folder hold the same courses of what is wanted, or of all."""
+def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked, fewest: int = 2) -> bool:
+    """Return True if two files of one folder hold the same courses of what is wanted, or of all.
+
+    Each has so many points at least.
+    """
     tags = [tag for tag in run.curves if asked.wants(tag)] or [*run.curves]
     if run.files == other.files or run.folder != other.folder or not tags:
         return False
@@ -187,9 +190,25 @@ def is_copy(run: LoggedRun, other: LoggedRun, asked: Asked) -> bool:
         tag in other.curves
         and run.curves[tag].keys() == other.curves[tag].keys()
         and not _differ(run.curves[tag], other.curves[tag])
-        and all(len(curve.values) > 1 for curve in run.curves[tag].values())
+        and all(len(curve.values) >= fewest for curve in run.curves[tag].values())
         for tag in tags
     )
+
+
+def copies_of_states(runs: Sequence[LoggedRun], asked: Asked) -> dict[Path, str]:
+    """Return the files with the series of a Trainer's state beside them, each with the reason.
+
+    Where the file has the column of steps that the mapping names, the state is the copy.
+    """
+    read = {run.folder: run for run in runs if run.source == HUGGING_FACE}
+    named = [run for run in runs if run.step and run.step == asked.columns.step]
+    read |= {run.folder: run for run in named if run.folder in read}
+    beside = ((run, read[run.folder]) for run in runs if run.folder in read and not is_summary(run))
+    return {
+        run.files[0]: f"the same series as {other.files[0].name} beside it"
+        for run, other in beside
+        if is_copy(run, other, asked, fewest=1)
+    }
 
 
 def continued(

@@ -30,6 +30,7 @@ from reproaudit.declarations import Name, StrictModel
 from reproaudit.errors import SpecError
 from reproaudit.logs.asked import Columns
 from reproaudit.logs.logged import Curve
+from reproaudit.logs.names import words_of_name
 from reproaudit.logs.opening import parse_yaml
 
 MAX_NODES = 400
@@ -138,6 +139,19 @@ def pattern_of(run: str, every: Sequence[str]) -> str:
         if [name for name in every if fnmatchcase(name, pattern)] == [run]:
             return json.dumps(pattern, ensure_ascii=False)
     return json.dumps(escape(run), ensure_ascii=False)
+
+
+def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
+    """Return the line that says what arms are called in logs, NAME where that is not clear.
+
+    A name of the logs with all words of an arm's alone may be this arm's.
+    """
+    fits = {name: [o for o in others if words_of_name(name) <= words_of_name(o)] for name in names}
+    if len(names) == len(others) == 1:
+        fits = {names[0]: [*others]}
+    every = [other for fit in fits.values() for other in fit]
+    sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
+    return f"arms: {_flow({name: sure.get(name, 'NAME') for name in names})}"
 
 
 class RunRule(StrictModel):

@@ -221,7 +221,8 @@ def tells_end(name: str, texts: Collection[str], count: int) -> bool:
 
 def counts_steps(name: str) -> bool:
     """Return True if numbers are called as the steps of those beside them: ``epochs``, ``xs``."""
-    return last_part(name).removesuffix("s") in _COUNTERS
+    counted = last_part(name).removesuffix("s")
+    return counted in _COUNTERS or counted.endswith("_step")
 
 
 def last_part(name: str) -> str:

@@ -33,8 +33,10 @@ _COMMA_NUMBER = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d+),\d+([eE][-+]?\d+)?\
 IN_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*%?\s*")
 """What may be a number of thousands, or one of three decimals."""
 _POINT_NUMBER = re.compile(r"\s*[-+]?\d+\.\d+([eE][-+]?\d+)?\s*%?\s*")
-_NOT_OBSERVED = frozenset({"", "n/a", "na", "none", "null", "-", "–", "—"})
-_DELIMITERS = (",", ";", "\t")
+_QUOTED = re.compile(r"""^(["'])([^"']*)\1$""")
+_DASHES = frozenset({"-", "–", "—"})
+_NOT_OBSERVED = _DASHES | {"", "n/a", "na", "none", "null"}
+_DELIMITERS = (",", ";", "\t", "|")
 NOT_USED = "not used"  # the role of a column of which nothing is made
 INDEX = "index"  # the column of the names of rows, where its header is empty
 HEADING = "heading"  # the column of what stands above each of several tables or lists
@@ -112,6 +114,11 @@ def cells_at(row: TableRow, columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(row.get(column)) for column in columns)
 
 
+def unquoted(text: str) -> str:
+    """Return a text without quotes around it, as JSON in a cell has them."""
+    return _QUOTED.sub(r"\2", text)
+
+
 def is_said(cell: Any) -> bool:
     """Return False for an empty cell."""
     return cell is not None and bool(str(cell).strip())
@@ -131,8 +138,9 @@ def delimiter_of(text: str, usual: str) -> str:
             counts = {len(row) for row in csv.reader(first[:2], delimiter=delimiter)}
         except csv.Error:
             continue
-        if len(counts) == 1 and counts != {1}:
-            return delimiter
+        if len(counts) == 1 and counts not in ({0}, {1}):
+            is_framed = first[0].lstrip().startswith("|")
+            return usual if delimiter == "|" and is_framed else delimiter
     return usual
 
 
@@ -156,6 +164,8 @@ def csv_table(text: str, name: str, usual: str) -> Table:
     """
     refuse_large(text, name)
     delimiter = delimiter_of(text, usual)
+    if delimiter == "|":
+        text = re.sub(r" *\| *", "|", text)  # a quote begins or ends a cell only beside a bar
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     lines = list(_csv_rows(reader, name))
     comments = [cells for _, cells in lines if cells[0].lstrip().startswith("#")]
@@ -189,12 +199,23 @@ def cells_table(
             text = f"found {len(cells)} cells; expected {len(header)}, as in the header. {way}"
             raise LogError(f"{name}:{line}", text)
         rows.append((line, cells))
+    dashed = {line: cells[0] for line, cells in rows if _is_dashed(cells)}
+    if len(dashed) < len(rows):
+        rows = [row for row in rows if row[0] not in dashed]
+        titles = some([f"line {line} ({title})" for line, title in dashed.items()])
+        remarks += [f"rows with dashes alone were passed over: {titles}"] if dashed else []
     if delimiter != "," and (example := _point_decimals(rows, name, delimiter)):
         remarks.append(f"numbers have decimal commas, such as {example}")
     if not header[0] and any(number_of(cells[0]) is None for _, cells in rows):
         header[0] = INDEX  # names of rows, as R and pandas write them
     named = tuple((line, dict(zip(header, cells, strict=True))) for line, cells in rows)
     return Table(tuple(header), named, tuple(remarks))
+
+
+def _is_dashed(cells: Sequence[str]) -> bool:
+    """Tell whether a row has a word and else dashes alone, which are no run's numbers."""
+    title, *others = cells
+    return _is_word(title) and len(others) > 1 and all(c.strip() in _DASHES for c in others)
 
 
 def _levelled(rows: Sequence[tuple[int, list[str]]]) -> Sequence[tuple[int, list[str]]]:
@@ -268,7 +289,7 @@ def _csv_rows(reader: Any, name: str) -> Iterator[tuple[int, list[str]]]:
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield reader.line_num, cells
+                yield reader.line_num, [unquoted(cell.strip()) for cell in cells]
     except csv.Error as error:
         place = f"{name}:{max(1, reader.line_num)}"
         raise LogError(place, f"found no CSV row ({error}); expected one.") from None

@@ -78,6 +78,12 @@ def label_of_run(name: str, asked: Asked) -> RunLabel | None:
     return label_by_pattern(pattern, tail, asked) or label_by_pattern(f"*{pattern}*", tail, asked)
 
 
+def is_called_so(name: str, asked: Asked) -> bool:
+    """Return True if a run is called as the mapping says, whatever its arm and settings are."""
+    pattern = PLACE.sub(lambda m: m[0] if m[1] in COUNTED else "*", asked.names or "")
+    return label_of_run(name, replace(asked, names=pattern)) is not None
+
+
 def is_seeded(name: str, parts: Iterable[str], asked: Asked) -> bool:
     """Return True if a run's name has its seed, by the mapping or by the words in it."""
     label = label_of_run(name, asked) if asked.names else None

@@ -42,7 +42,7 @@ def text_table(text: str, place: str, asked: Asked) -> Table | None:
     """Return the table or the lines of numbers in a text, if any; a LogError if a table is none."""
     if is_table(text):
         return csv_table(text, place, "\t")
-    found = [*_framed(text), *_latex(text), *_of_html(text)]
+    found = _drawn(text)
     tables = [
         (heading, cells_table(list(enumerate(cells, start=1)), place))
         for heading, cells in found
@@ -66,11 +66,14 @@ def notebook_table(tree: Any, place: str, asked: Asked) -> Table | None:
             data = output.get("data", {})
             text = data.get("text/html") or data.get("text/plain") or output.get("text") or ""
             try:
-                tables.append((heading, text_table("".join(text), place, asked)))
+                table = text_table("".join(text), place, asked)
             except LogError as error:
                 unread.append(f"'{heading}' ({error.text})")
-    found = [(heading, table) for heading, table in tables if table is not None]
-    return _as_one(found, place, asked, unread)
+                continue
+            tables += [] if table is None else [(heading, table)]
+            if table is None and any(cells is None for _, cells in _drawn("".join(text))):
+                unread.append(f"'{heading}' (cells span others)")
+    return _as_one(tables, place, asked, unread)
 
 
 def is_table(text: str) -> bool:
@@ -145,6 +148,10 @@ def _names_arm(table: Table, asked: Asked) -> bool:
 def _called(heading: str, table: Table) -> str:
     columns = ", ".join(filter(None, table.columns))
     return f"'{heading}' ({columns})" if heading else f"({columns})"
+
+
+def _drawn(text: str) -> list[tuple[str, _Cells | None]]:
+    return [*_framed(text), *_latex(text), *_of_html(text)]
 
 
 def _framed(text: str) -> Iterator[tuple[str, _Cells]]:
