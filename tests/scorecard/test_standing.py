@@ -135,7 +135,7 @@ def test_results_by_another_name_are_as_old_as_their_content(place: Checkout, ho
     place.results = other
     standing = place.standing()
     assert standing.stood is False
-    assert "and results came before, in " in standing.text
+    assert "and results were committed before, in " in standing.text
 
 
 def test_results_that_were_renamed_are_still_later_than_the_rule(committed: Checkout) -> None:

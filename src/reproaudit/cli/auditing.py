@@ -214,13 +214,15 @@ def schema(
 ) -> None:
     """Print the JSON Schema of an audit, or what parts of it are made of.
 
-    The parts are audit, group, readings, tier, axis, bound, measurement, experiment, arm, claim,
-    grade and quantity; and of the mapping by which results are read: files, mapping, columns, runs.
+    The parts are audit, paper, group, readings, tier, axis, bound, measurement, experiment, arm,
+    claim, grade and quantity; and of the mapping by which results are read: files, mapping,
+    columns, runs.
     """
     from reproaudit.audit.schema import schema_text
-    from reproaudit.service.parts import part_text
+    from reproaudit.service.parts import parts_texts
 
-    sys.stdout.write("\n".join(map(part_text, parts)) if parts else schema_text())
+    for text in parts_texts(parts) if parts else [schema_text()]:
+        sys.stdout.write(text)
 
 
 @app.command()

@@ -814,7 +814,7 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     others = [name for name in told if name not in asked.arms]
     absent = [arm for arm in asked.arms if arm not in told] if is_named(request.audit) else []
     named = arms_line(absent, others) if absent else ""
-    called = f", and {some(others)} is none of its arms" if others else ""
+    called = f", as {some(others)} may be" if others else ""
     arms = f" If an arm has another name there{called}: `{named}`." if named else ""
     if named and tags and not (told or of_arms) and all(_above(tag, asked) for tag in tags):
         above = some([*dict.fromkeys(_above(tag, asked) for tag in tags)])

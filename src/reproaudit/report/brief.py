@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from reproaudit.audit.arms import Role
 from reproaudit.formats.numbers import of
 from reproaudit.formats.scorecard import ClaimLine, Scorecard
-from reproaudit.report.parts import arms_counted, certainty_words, part_of, whose_words
+from reproaudit.report.parts import (
+    arms_counted,
+    bounded_words,
+    certainty_words,
+    numbers_words,
+    own_row,
+    part_of,
+    whose_words,
+)
 
 MOST_LINES = 60
 """Lines of the page."""
@@ -42,12 +50,17 @@ def _step(card: Scorecard, measurement: str) -> str:
 
 
 def _rows(line: ClaimLine, card: Scorecard) -> Iterator[str]:
-    """Yield a row for a claim, and one for each of its controls and choices."""
-    sure = f", certainty {_cell(certainty_words(part_of(card, line.claim)))}" if line.level else ""
+    """Yield a row for a claim, and for what it asks, its controls and choices."""
+    part = part_of(card, line.claim)
+    sure = f", certainty {_cell(certainty_words(part))}" if line.level else ""
     title = _cell(line.title)
     yield f"| {line.name}: {title} | {line.outcome}{sure} | {_cell(line.text)} |"
-    own = [row for row in card.rows if row.claim == line.claim]
-    for row in arms_counted(own, Role.CONTROL, Role.READING, Role.ALTERNATIVE):
+    for rows in part.checks:
+        row = own_row(rows)
+        numbers = numbers_words(row)
+        found = f"{row.count} ({numbers})" if numbers else row.count
+        yield f"| check: {_cell(bounded_words(rows))} | {row.decision.value} | {_cell(found)} |"
+    for row in arms_counted(part.rows, Role.CONTROL, Role.READING, Role.ALTERNATIVE):
         label = "control" if row.arm_role is Role.CONTROL else "with"
         yield f"| {label} {_cell(row.arm_words)} | | {of(row.all_yes, row.all_n)} |"
 

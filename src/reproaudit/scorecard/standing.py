@@ -128,11 +128,17 @@ def _by_git(
         return False, f"{audit_file.name} has another rule than in its last commit"
     when = several([commit[:_SHOWN] for commit in first], 2)
     if any(_is_before(commit, moved, audit_file) for commit in first):
-        return False, f"commit {moved[:_SHOWN]} moved it, and results came before, in {when}"
+        return (
+            False,
+            f"commit {moved[:_SHOWN]} moved it, and results were committed before, in {when}",
+        )
     if len(added) < len(set(results)) or _are_changed(Path(own), results):
         return None, "not all results are committed as they are"
     if all(_is_before(moved, commit, audit_file) for commit in first):
-        return True, f"commit {moved[:_SHOWN]} has it, and the results came later, in {when}"
+        return (
+            True,
+            f"commit {moved[:_SHOWN]} has it, and the results were committed later, in {when}",
+        )
     return None, "the rule and the results came in one commit, or on different branches"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from reproaudit.audit.short.reference import (
     PARTS,
+    Entry,
     entry,
     entry_of,
     lines_of,
@@ -35,24 +36,29 @@ MAPPING_PARTS: Mapping[str, tuple[type[StrictModel], str]] = {
 """The parts of a mapping by name, each with its model and an example."""
 
 
-def part_text(name: str) -> str:
-    """Return a part's fields with an example, what a field means, or ``all``.
+def parts_texts(names: Sequence[str]) -> Iterator[str]:
+    """Yield what each part, kind or field is made of and means; of ``all`` the page of them.
 
-    A UsageError on an unknown name.
+    A UsageError on the first unknown name, once the others are explained.
     """
-    if name == "all":
-        return page()
     entries = {part: entry(part) for part in (*PARTS, *KINDS)}
     entries |= {part: entry_of(part, *of) for part, of in MAPPING_PARTS.items()}
-    lines = [
-        f"{name} of {part}: {meaning}"
-        for part, each in entries.items()
-        for field, _, meaning in each.fields
-        if field == name
-    ]
+    explained = {name: [*_lines(name, entries)] for name in names if name != "all"}
+    if "all" in names:
+        yield page()
+    for lines in filter(None, explained.values()):
+        yield "\n".join([*lines, ""])
+    for name, lines in explained.items():
+        if not lines:
+            hint = did_you_mean(name, entries)
+            raise UsageError(f"no part or field of an audit is called '{name}'. {hint}")
+
+
+def _lines(name: str, entries: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield what a field of this name means, and what the part of this name is made of."""
+    if name not in entries or name in MAPPING_PARTS:
+        for part, each in entries.items():
+            meanings = (meaning for field, _, meaning in each.fields if field == name)
+            yield from (f"{name} of {part}: {meaning}" for meaning in meanings)
     if name in entries:
-        lines = [*(lines if name in MAPPING_PARTS else ()), *lines_of(entries[name])]
-    if not lines:
-        hint = did_you_mean(name, entries)
-        raise UsageError(f"no part or field of an audit is called '{name}'. {hint}")
-    return "\n".join(lines) + "\n"
+        yield from lines_of(entries[name])

@@ -28,6 +28,7 @@ OF_A_BOUND = ("at_most", "at_least", "below", "above", "bound")
 
 PARTS: Mapping[str, tuple[type[StrictModel], tuple[str | int, ...]]] = {
     "audit": (forms.ShortAudit, ("paper",)),
+    "paper": (forms.Paper, ("paper",)),
     "group": (forms.Group, ("settings", 1)),
     "readings": (forms.AlsoStated, ("settings", 1, "also_stated", 0)),
     "tier": (forms.Tier, ("quick",)),
