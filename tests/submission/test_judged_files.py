@@ -141,7 +141,7 @@ def test_a_summary_beside_the_runs_is_passed_over_and_named(tmp_path: Path) -> N
     file.write_text(json.dumps(rows_by_seed()))
     logs = judged(tmp_path, file).logs
     assert logs is not None
-    assert "All runs: numbers of no run were passed over: seeds, summary.maxrl." in logs.lines
+    assert "Numbers of no run were passed over: seeds, summary.maxrl." in logs.lines
 
 
 def test_a_control_that_passes_too_is_seen(tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def test_a_course_below_its_runs_seed(tmp_path: Path, name: str) -> None:
             file.write_text(json.dumps(tree))
     made = judged(tmp_path, [tmp_path / "logs"], form=SERIES)
     assert counts(made) == (4, 5)
-    assert "All runs: numbers of no run were passed over: minutes." in notes(made)
+    assert "Numbers of no run were passed over: minutes." in notes(made)
 
 
 # --- the last value of a run that was cut short ---------------------------------------------------

@@ -27,7 +27,7 @@ from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
-from reproaudit.formats.numbers import NOT_STATED
+from reproaudit.formats.numbers import NOT_STATED, capital
 from reproaudit.intake.labels import (
     asked_of,
     is_named,
@@ -940,7 +940,7 @@ def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
     count = sum(len(role.runs) for role in roles)
     for sentence, by_role in remarks.items():
         if len(roles) > 1 and sum(map(len, by_role.values())) == count:
-            yield f"All runs: {sentence}."
+            yield f"{capital(sentence)}."
             continue
         for words, seeds in by_role.items():
             yield f"Seeds {some(seeds)} of {words}: {sentence}."
