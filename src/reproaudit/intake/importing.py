@@ -73,7 +73,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, last_of, mapping_of, pattern_of
+from reproaudit.logs.mapping import MappingFile, flow, last_of, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
@@ -82,7 +82,6 @@ from reproaudit.logs.names import (
     is_called,
     is_seed_name,
     is_started_with,
-    kin,
     kinship,
     may_be,
     names_arm,
@@ -110,7 +109,8 @@ class ImportedLogs:
     # each setting that the audit has, beside what the logs state
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]  # all of it in words
-    left_out: Sequence[str] = ()  # what is kept out since it may not be whole, in words
+    # what is kept out since it may not be whole, and tags that may be what is absent, in words
+    left_out: Sequence[str] = ()
 
 
 def import_logs(
@@ -227,7 +227,10 @@ def _imported(
     count = _counted(request, given, asked, roles, parts)
     told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
-    told += [*_absent_arms(request, asked, roles, strays), *unmatched]
+    read = {q.measurement for claim in scope.claims for q in quantities_of(claim)}
+    tags = {tag for role in roles for tag in role.ignored}
+    akin = [*_akin(read.intersection(_unmeasured(roles)), tags)]
+    told += [*_absent_arms(request, asked, roles, strays), *akin, *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
@@ -240,8 +243,11 @@ def _imported(
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *left_out}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
-        lines=[*map(_indented, _lines(request, roles)), *counted, *notes],
-        left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
+        lines=[*map(_indented, _lines(request, written, roles)), *counted, *notes],
+        left_out=[
+            *(line for role in roles for line in left_out_words(role.words, role.withheld)),
+            *akin,
+        ],
     )
 
 
@@ -854,8 +860,7 @@ def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
 
 
 def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
-    there = {name for role in roles for name in (*role.measured, *role.withheld)}
-    absent = sorted({name for role in roles for name in role.absent} - there)
+    absent = _unmeasured(roles)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
     for name, quantity in mapping.mapping.items():
@@ -867,18 +872,33 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
         text = f"found no number of {some(absent)}; expected one."
         if role.withheld:
             name = next(iter(role.withheld))
-            reasons = [why for each in roles for why in each.withheld.get(name, ())]
-            fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
+            reasons = {each.words: "; ".join(each.withheld.get(name, ())) for each in roles}
+            told = "; ".join(f"{words}: {why}" for words, why in reasons.items() if why)
+            fault = f"found nothing whole: {name}: {told}"
             text = f"{fault}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
-        akin = {tag: [name for name in absent if name != tag and kin(name, tag)] for tag in ignored}
-        for tag, names in akin.items():
-            called = names[0] if len(names) == 1 else "NAME"
-            if names:
-                others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
+        others += "".join(f" {line}" for line in _akin(absent, ignored))
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
         raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
+
+
+def _unmeasured(roles: Iterable[_Role]) -> list[str]:
+    """Return the measurements of which no run of any role has a number."""
+    there = {name for role in roles for name in (*role.measured, *role.withheld)}
+    return sorted({name for role in roles for name in role.absent} - there)
+
+
+def _akin(absent: Iterable[str], tags: Collection[str]) -> Iterator[str]:
+    """Yield which tags may be measurements that are absent: those that share most words."""
+    meant: dict[str, list[str]] = {}
+    for name in sorted(absent):
+        for tag in tags:
+            if name != tag and kinship(name, [tag]) == kinship(name, tags) > 0:
+                meant.setdefault(tag, []).append(name)
+    for tag, names in sorted(meant.items()):
+        called = names[0] if len(names) == 1 else "NAME"
+        yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."
 
 
 def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:
@@ -957,7 +977,9 @@ def _within(run: str) -> str:
     return "/".join(PurePath(run).parts[-2:])
 
 
-def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
+def _lines(
+    request: Request, written: MappingFile, roles: Sequence[_Role]
+) -> Iterator[str]:
     for role in roles:
         which = role.words
         runs = [placed.run for placed in role.runs.values()]
@@ -966,7 +988,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():
-            quantity = request.mapping.mapping.get(name)
+            quantity = written.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
             points = sorted(len(made.curve.all_steps) or 1 for made in by_seed.values())
             until = f" to {points[-1]}" if points[0] < points[-1] else ""

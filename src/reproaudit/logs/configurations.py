@@ -27,7 +27,15 @@ from reproaudit.logs.logged import (
     of_columns,
 )
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, SUMMED, last_part, normal, words_of_name
+from reproaudit.logs.names import (
+    DATE_IN_NAME,
+    SEED_IN_NAME,
+    SEED_NAMES,
+    SUMMED,
+    last_part,
+    normal,
+    words_of_name,
+)
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -185,8 +193,10 @@ def seed_of(
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. "
-        called = words_of_name(PurePath(run.name.partition(" (")[0]).stem)
-        if (sums := sorted(SUMMED & called)) and "wandb" not in called:
+        stem = PurePath(run.name.partition(" (")[0]).stem
+        called = words_of_name(stem)
+        is_of_run = "wandb" in called or DATE_IN_NAME.search(stem)  # as of one evaluation
+        if (sums := sorted(SUMMED & called)) and not is_of_run:
             fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)

@@ -243,7 +243,7 @@ class MappingFile(StrictModel):
         """Return the lines for the fields in which it differs from the other."""
         fields = self.model_dump(exclude_unset=True)
         known = other.model_dump(exclude_unset=True)
-        return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
+        return [f"{name}: {flow(own)}" for name, own in fields.items() if known.get(name) != own]
 
     def places(self, run: str) -> bool:
         """Return True if the rule for a run of this name says its arm, or its settings."""
@@ -268,14 +268,14 @@ def _join(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
             fields[name] = value
 
 
-def _flow(value: Any) -> str:
-    """Return a value as a line of YAML holds it."""
+def flow(value: Any) -> str:
+    """Return a value as a line of YAML holds it: a plain word as it is, other text in quotes."""
     if isinstance(value, dict) and [*value] == ["tag"]:
-        return _flow(value["tag"])
+        return flow(value["tag"])
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_flow(name)}: {_flow(own)}' for name, own in value.items())}}}"
+        return f"{{{', '.join(f'{flow(name)}: {flow(own)}' for name, own in value.items())}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_flow, value))}]"
+        return f"[{', '.join(map(flow, value))}]"
     is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w{2,}(\(\w+\))?", value)
     is_word = str(value).lower() in ("null", "true", "false", "yes", "off")
     return str(value) if is_plain and not is_word else json.dumps(value, default=str)

@@ -97,6 +97,7 @@ CLOCK = re.compile(
     r"|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?"
 )
 """A date, a moment or a duration."""
+DATE_IN_NAME = re.compile(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?")
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 LIKE_SEED_IN_NAME = re.compile(
     r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
@@ -329,7 +330,7 @@ def name_pattern(
     Args:
         tags: of what one of the names has to have a tag's place.
     """
-    undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
+    undated = [DATE_IN_NAME.sub("*", name) for name in names]
     split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     pieces = [*split[0]]
