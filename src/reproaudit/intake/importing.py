@@ -25,6 +25,7 @@ from reproaudit.audit.arms import (
 from reproaudit.audit.model import Audit, Claim, known_tier
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
+from reproaudit.declarations import beyond_range
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import NOT_STATED, capital
@@ -77,7 +78,6 @@ from reproaudit.logs.mapping import MappingFile, flow, last_of, mapping_of, patt
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
-    as_template,
     counts_items,
     is_called,
     is_seed_name,
@@ -87,6 +87,7 @@ from reproaudit.logs.names import (
     names_arm,
     normal,
     tells_version,
+    templates_of,
     words_of_name,
 )
 from reproaudit.logs.rows import NOT_USED
@@ -219,6 +220,7 @@ def _imported(
         crashed = crashed_seeds(request, unfinished, placed)
         roles = [_role(request, *each, settings, crashed) for each in placed.items()]
         _refuse_unlogged(roles, request.mapping)
+        _refuse_per_cent(request, roles)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
@@ -227,9 +229,8 @@ def _imported(
     count = _counted(request, given, asked, roles, parts)
     told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
-    read = {q.measurement for claim in scope.claims for q in quantities_of(claim)}
     tags = {tag for role in roles for tag in role.ignored}
-    akin = [*_akin(read.intersection(_unmeasured(roles)), tags)]
+    akin = [*_akin(_read_by_claims(request).intersection(_unmeasured(roles)), tags)]
     told += [*_absent_arms(request, asked, roles, strays), *akin, *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -689,6 +690,30 @@ def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured
     return made
 
 
+def _refuse_per_cent(request: Request, roles: Sequence[_Role]) -> None:
+    """Raise a LogError if numbers that are to be at most 1 seem to be in per cent.
+
+    The line that says so is offered where all runs have such numbers.
+    """
+    names = dict.fromkeys((role.batch.experiment, name) for role in roles for name in role.measured)
+    for experiment, name in names:
+        declared = request.audit.measurements_of(experiment)[name]
+        most: dict[str, float | None] = {}
+        for role in roles if declared.range and declared.range[1] == 1 else ():
+            for seed, made in role.measured.get(name, {}).items():
+                most[role.runs[seed].run.name] = beyond_range(declared, made.curve.values)
+        likely = {run: number for run, number in most.items() if 1 < (number or 0) <= 100}
+        if not likely:
+            continue
+        line = f'runs: [{{match: "*", percent: [{name}]}}]'
+        if likely.keys() < most.keys():
+            line = line.replace('"*"', "RUNS")
+        run, number = next(iter(likely.items()))
+        text = f"found {number:g}, which looks like per cent; expected at most 1. If it is, write"
+        offers = [line] if likely.keys() == most.keys() else []
+        raise LogError(f"{run}, measurement '{name}'", f"{text} in a mapping `{line}`.", *offers)
+
+
 def _reasons(
     request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
 ) -> tuple[str, ...]:
@@ -792,10 +817,11 @@ def _not_finite(curve: Curve) -> str | None:
 
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
-    wanted = {name for each in request.scope.measurements.values() for name in each}
+    every = {name for each in request.scope.measurements.values() for name in each}
     there = {tag for run in runs for tag in run.curves}
-    if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
+    if asked.wants_any(there) or every & request.mapping.mapping.keys():
         return []
+    wanted = _read_by_claims(request)
     line = names_line(request, "tag") if asked.names is None else None
     if line is not None:
         text = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
@@ -807,11 +833,11 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         for tag, at in run.curves.items()
         if not (tells_version(tag) or any(curve.is_text for curve in at.values()))
     }
-    placed = {as_template(tag, asked.arms) for tag in numeric}
-    tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
+    places = _places(request, asked)
+    tags = sorted(templates_of(numeric, places), key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
-    courses = {as_template(tag, asked.arms) for tag in steps}
+    courses = templates_of(steps, places)
     sure = _sure_tags(wanted, tags)
     in_order = sorted(wanted, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
@@ -841,6 +867,25 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     if any("{seed}" in tag or (counted and "{" in tag) for tag in sure.values()):
         raise fault  # this line tells the seeds, too
     return [fault]
+
+
+def _places(request: Request, asked: Asked) -> dict[str, set[str]]:
+    """Return what may stand in a tag by place: arms, coordinates, words that are of settings."""
+    places = {"arm": {*asked.arms}}
+    for experiment, names in request.scope.measurements.items():
+        settings = request.audit.values_of(experiment, request.tier)
+        declared = request.audit.measurements_of(experiment)
+        for axis in (axis for name in names for axis in declared[name].axes):
+            places.setdefault(axis.name, set()).update(map(str, axis.coordinates(settings)))
+    for name, values in asked.values.items():
+        places.setdefault(name, {value for value in values if isinstance(value, str)})
+    return places
+
+
+def _read_by_claims(request: Request) -> set[str]:
+    """Return the measurements of which the claims that are asked for are made."""
+    claims = request.scope.claims
+    return {quantity.measurement for claim in claims for quantity in quantities_of(claim)}
 
 
 def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
