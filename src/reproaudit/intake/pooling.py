@@ -125,7 +125,13 @@ def pooled(
     run = tries[-1]
     names = [placed.run.name for placed in runs]
     if names.count(run.name) > 1:
-        files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
+        files = {placed.run.files[0]: None for placed in runs if placed.run.name == run.name}
+        if len(files) == 1:
+            line = seed_ways(None)[0]
+            said = "columns" in request.mapping.model_fields_set
+            instead = ", in place of what `columns` says," if said else ""
+            way = f"They are rows of one file: number them in their order{instead} by `{line}`."
+            return [LogError(run.name, f"{text} {way}", *([] if said else [line]))]
         listed = some(["/".join(file.parts[-2:]) for file in files])
         return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
     line = names_line(request, "step", "tag") if request.mapping.names is None else None
@@ -230,7 +236,7 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
     groups = list(dict.fromkeys(map(_group, names)))
     if len(groups) == len(names):  # another number goes with the seed
         groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(name)) for name in names))
-    is_each = len(groups) > 1 and 2 * len(groups) > len(names)
+    is_each = len(groups) > len(request.batches(experiment)) and 2 * len(groups) > len(names)
     if len(groups) == 1 or is_each or all(map(request.mapping.rule, names)):
         rule = f"{{match: {pattern_of(name, request.names)}, ignore: true}}"
         return f"Say in a mapping `runs: [{rule}]`, or give it a `seed`"

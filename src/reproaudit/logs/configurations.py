@@ -200,6 +200,8 @@ def seed_of(
             fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
+        if run.seed_column and run.step:
+            del every[1:]  # files would be counted, each with the courses of several seeds
         bare = [curve.values for curve in run.all_curves if curve.steps is None]
         single = all(len(values) < 2 or is_course(values) for values in bare)
         named = names() if single and names and not (run.seed_column and every) else None
