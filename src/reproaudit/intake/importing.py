@@ -219,7 +219,7 @@ def _imported(
         settings = manifest_settings(audit, placed)
         crashed = crashed_seeds(request, unfinished, placed)
         roles = [_role(request, *each, settings, crashed) for each in placed.items()]
-        _refuse_unlogged(roles, request.mapping)
+        _refuse_unlogged(roles, request.mapping, written)
         _refuse_per_cent(request, roles)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
@@ -817,11 +817,10 @@ def _not_finite(curve: Curve) -> str | None:
 
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
     """Return the fault of logs in which nothing of what is wanted has a name that is known."""
-    every = {name for each in request.scope.measurements.values() for name in each}
+    wanted = {name for each in request.scope.measurements.values() for name in each}
     there = {tag for run in runs for tag in run.curves}
-    if asked.wants_any(there) or every & request.mapping.mapping.keys():
+    if asked.wants_any(there) or wanted & request.mapping.mapping.keys():
         return []
-    wanted = _read_by_claims(request)
     line = names_line(request, "tag") if asked.names is None else None
     if line is not None:
         text = f"found the tags {some(sorted(there))}; expected {some(sorted(wanted))}"
@@ -838,8 +837,9 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
     courses = templates_of(steps, places)
-    sure = _sure_tags(wanted, tags)
-    in_order = sorted(wanted, key=lambda name: (-kinship(name, tags), len(name), name))
+    read = _read_by_claims(request)
+    sure = dict(sorted((_sure_tags(read, tags) | _sure_tags(wanted, tags)).items()))
+    in_order = sorted(read, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
         name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
         for name, tag in sure.items()
@@ -904,14 +904,15 @@ def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
     return {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
 
 
-def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
+def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile, written: MappingFile) -> None:
     absent = _unmeasured(roles)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
     for name, quantity in mapping.mapping.items():
         if name in absent:
-            missing = sorted(quantity.tags - logged) or [quantity.formula]
-            raise LogError(f"mapping: {name}", no_tag(missing, ignored))
+            called = written.mapping[name].tag
+            missing = [called] if called else sorted(quantity.tags - logged)
+            raise LogError(f"mapping: {name}", no_tag(missing or [quantity.formula], ignored))
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
@@ -985,7 +986,7 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
             if made.curve.all_steps and not role.runs[seed].diverged
         ]
         if ends and min(ends) < AS_FAR * max(ends):
-            last = last_of(mapping.quantity(name).tag or "TAG")
+            last = mapping.quantity(name).last
             yield (
                 f"Series of '{name}' end at steps {min(ends)} to {max(ends)}. To compare their "
                 f"last values, write `{name}: {{once: []}}` under the audit's `measurements`, and "

@@ -124,6 +124,14 @@ class LoggedQuantity(StrictModel):
         where = "; ".join(f"{name} is '{tag}'" for name, tag in self.let.items())
         return ", where ".join(filter(None, [self.formula, where]))
 
+    @property
+    def last(self) -> str:
+        """How a mapping says that its last value is meant."""
+        if self.tag is not None:
+            return last_of(self.tag)
+        let = {"let": self.let} if self.let else {}
+        return flow({"expression": f"last({self.expression})", **let})
+
 
 def last_of(tag: str) -> str:
     """Return how a mapping says that the last value of a series is meant."""
