@@ -1023,9 +1023,7 @@ def _within(run: str) -> str:
     return "/".join(PurePath(run).parts[-2:])
 
 
-def _lines(
-    request: Request, written: MappingFile, roles: Sequence[_Role]
-) -> Iterator[str]:
+def _lines(request: Request, written: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role.words
         runs = [placed.run for placed in role.runs.values()]

@@ -174,7 +174,7 @@ def _heading(lines: Sequence[str]) -> str:
 
 
 def _latex(text: str) -> Iterator[tuple[str, _Cells | None]]:
-    """Yield LaTeX's tables; None for one with cells that span others, and for a row that sums up."""
+    """Yield LaTeX's tables; None for one with cells that span others, and for rows of sums."""
     above, *blocks = re.split(r"\\begin\{(?:tabular|longtable)", text)
     for block in blocks:
         body, _, after = block.partition(r"\end{")
