@@ -74,7 +74,7 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, flow, last_of, mapping_of, pattern_of
+from reproaudit.logs.mapping import LoggedQuantity, MappingFile, flow, mapping_of, pattern_of
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
@@ -110,8 +110,7 @@ class ImportedLogs:
     # each setting that the audit has, beside what the logs state
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]  # all of it in words
-    # what is kept out since it may not be whole, and tags that may be what is absent, in words
-    left_out: Sequence[str] = ()
+    left_out: Sequence[str] = ()  # what may not be whole, and tags that may be what is absent
 
 
 def import_logs(
@@ -219,8 +218,7 @@ def _imported(
         settings = manifest_settings(audit, placed)
         crashed = crashed_seeds(request, unfinished, placed)
         roles = [_role(request, *each, settings, crashed) for each in placed.items()]
-        _refuse_unlogged(roles, request.mapping, written)
-        _refuse_per_cent(request, roles)
+        _refuse_unlogged(request, roles, written)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
@@ -229,8 +227,7 @@ def _imported(
     count = _counted(request, given, asked, roles, parts)
     told = [*_judged_of(count, _judged(request, roles), unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
-    tags = {tag for role in roles for tag in role.ignored}
-    akin = [*_akin(_read_by_claims(request).intersection(_unmeasured(roles)), tags)]
+    akin = [*_akin(request, roles)]
     told += [*_absent_arms(request, asked, roles, strays), *akin, *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
@@ -245,10 +242,7 @@ def _imported(
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
         lines=[*map(_indented, _lines(request, written, roles)), *counted, *notes],
-        left_out=[
-            *(line for role in roles for line in left_out_words(role.words, role.withheld)),
-            *akin,
-        ],
+        left_out=[*(line for r in roles for line in left_out_words(r.words, r.withheld)), *akin],
     )
 
 
@@ -432,15 +426,7 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
     _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
     wanted = {name for each in request.scope.measurements.values() for name in each}
     templates = {tag for name in wanted for tag in request.mapping.quantity(name).templates}
-    places = NOWHERE.union(
-        *(
-            axis_places(
-                audit.measurements_of(experiment).values(),
-                audit.values_of(experiment, request.tier),
-            )
-            for experiment in audit.experiments
-        )
-    )
+    places = _every_place(request)
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
@@ -687,31 +673,17 @@ def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured
         role.runs[seed] = replace(placed, run=replace(placed.run, remarks=told))
     if name in placed.percent or (made.percent and is_share):
         return replace(made, curve=replace(made.curve, values=made.curve.values / 100))
-    return made
-
-
-def _refuse_per_cent(request: Request, roles: Sequence[_Role]) -> None:
-    """Raise a LogError if numbers that are to be at most 1 seem to be in per cent.
-
-    The line that says so is offered where all runs have such numbers.
-    """
-    names = dict.fromkeys((role.batch.experiment, name) for role in roles for name in role.measured)
-    for experiment, name in names:
-        declared = request.audit.measurements_of(experiment)[name]
-        most: dict[str, float | None] = {}
-        for role in roles if declared.range and declared.range[1] == 1 else ():
-            for seed, made in role.measured.get(name, {}).items():
-                most[role.runs[seed].run.name] = beyond_range(declared, made.curve.values)
-        likely = {run: number for run, number in most.items() if 1 < (number or 0) <= 100}
-        if not likely:
-            continue
+    most = beyond_range(
+        request.audit.measurements_of(role.batch.experiment)[name], made.curve.values
+    )
+    if is_share and most and 1 < most <= 100 and not placed.diverged:
         line = f'runs: [{{match: "*", percent: [{name}]}}]'
-        if likely.keys() < most.keys():
-            line = line.replace('"*"', "RUNS")
-        run, number = next(iter(likely.items()))
-        text = f"found {number:g}, which looks like per cent; expected at most 1. If it is, write"
-        offers = [line] if likely.keys() == most.keys() else []
-        raise LogError(f"{run}, measurement '{name}'", f"{text} in a mapping `{line}`.", *offers)
+        text = (
+            f"found {most:g}, which looks like per cent; expected a share of 1. If it is, and * is"
+        )
+        way = f"every run's name, write in a mapping `{line}`."
+        raise LogError(f"{placed.run.name}, measurement '{name}'", f"{text} {way}")
+    return made
 
 
 def _reasons(
@@ -841,11 +813,13 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     sure = dict(sorted((_sure_tags(read, tags) | _sure_tags(wanted, tags)).items()))
     in_order = sorted(read, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
-        name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
+        name: LoggedQuantity(tag=tag).last
+        if tag in courses and name not in asked.series
+        else json.dumps(tag)
         for name, tag in sure.items()
     }
     is_last = in_order[0] not in asked.series and courses.issuperset(tags)
-    open_line = {in_order[0]: last_of("TAG") if is_last and tags else "TAG"}
+    open_line = {in_order[0]: LoggedQuantity(tag="TAG").last if is_last and tags else "TAG"}
     way = ", ".join(f"{name}: {tag}" for name, tag in (lines or open_line).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     told = {str(run.config[ARM_NAME]): None for run in runs if ARM_NAME in run.config}
@@ -872,14 +846,19 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
 def _places(request: Request, asked: Asked) -> dict[str, set[str]]:
     """Return what may stand in a tag by place: arms, coordinates, words that are of settings."""
     places = {"arm": {*asked.arms}}
-    for experiment, names in request.scope.measurements.items():
-        settings = request.audit.values_of(experiment, request.tier)
-        declared = request.audit.measurements_of(experiment)
-        for axis in (axis for name in names for axis in declared[name].axes):
-            places.setdefault(axis.name, set()).update(map(str, axis.coordinates(settings)))
+    for axis, at in _every_place(request):
+        places.setdefault(axis, set()).add(at if isinstance(at, str) else f"{at:g}")
     for name, values in asked.values.items():
         places.setdefault(name, {value for value in values if isinstance(value, str)})
     return places
+
+
+def _every_place(request: Request) -> LoggedCoordinates:
+    """Return every place along the axes of all measurements."""
+    audit = request.audit
+    experiments = {name: audit.values_of(name, request.tier) for name in audit.experiments}
+    at = (axis_places(audit.measurements_of(e).values(), own) for e, own in experiments.items())
+    return NOWHERE.union(*at)
 
 
 def _read_by_claims(request: Request) -> set[str]:
@@ -904,11 +883,11 @@ def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
     return {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
 
 
-def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile, written: MappingFile) -> None:
+def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingFile) -> None:
     absent = _unmeasured(roles)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
-    for name, quantity in mapping.mapping.items():
+    for name, quantity in request.mapping.mapping.items():
         if name in absent:
             called = written.mapping[name].tag
             missing = [called] if called else sorted(quantity.tags - logged)
@@ -919,12 +898,11 @@ def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile, written: Mapp
         if role.withheld:
             name = next(iter(role.withheld))
             reasons = {each.words: "; ".join(each.withheld.get(name, ())) for each in roles}
-            told = "; ".join(f"{words}: {why}" for words, why in reasons.items() if why)
-            fault = f"found nothing whole: {name}: {told}"
-            text = f"{fault}; expected whole curves."
+            told = "; ".join(f"{name} of {words}: {why}" for words, why in reasons.items() if why)
+            text = f"found nothing whole: {told}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
-        others += "".join(f" {line}" for line in _akin(absent, ignored))
+        others += "".join(f" {line}" for line in _akin(request, roles))
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
         raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
 
@@ -935,16 +913,16 @@ def _unmeasured(roles: Iterable[_Role]) -> list[str]:
     return sorted({name for role in roles for name in role.absent} - there)
 
 
-def _akin(absent: Iterable[str], tags: Collection[str]) -> Iterator[str]:
-    """Yield which tags may be measurements that are absent: those that share most words."""
-    meant: dict[str, list[str]] = {}
-    for name in sorted(absent):
-        for tag in tags:
-            if name != tag and kinship(name, [tag]) == kinship(name, tags) > 0:
-                meant.setdefault(tag, []).append(name)
-    for tag, names in sorted(meant.items()):
+def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
+    """Yield which tags may be what claims lack: those that share most words with its name."""
+    lacking = [name for name in _unmeasured(roles) if name in _read_by_claims(request)]
+    tags = sorted({tag for role in roles for tag in role.ignored})
+    for tag in tags:
+        akin = [name for name in lacking if kinship(name, [tag]) == kinship(name, tags) > 0]
+        names = [name for name in akin if name != tag]
         called = names[0] if len(names) == 1 else "NAME"
-        yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."
+        if names:
+            yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."
 
 
 def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:

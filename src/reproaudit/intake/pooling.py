@@ -127,11 +127,8 @@ def pooled(
     if names.count(run.name) > 1:
         files = {placed.run.files[0]: None for placed in runs if placed.run.name == run.name}
         if len(files) == 1:
-            line = seed_ways(None)[0]
-            said = "columns" in request.mapping.model_fields_set
-            instead = ", in place of what `columns` says," if said else ""
-            way = f"They are rows of one file: number them in their order{instead} by `{line}`."
-            return [LogError(run.name, f"{text} {way}", *([] if said else [line]))]
+            way = f"Count the rows of this file by `{seed_ways(None)[0]}`, without `columns`."
+            return [LogError(run.name, f"{text} {way}")]
         listed = some(["/".join(file.parts[-2:]) for file in files])
         return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
     line = names_line(request, "step", "tag") if request.mapping.names is None else None

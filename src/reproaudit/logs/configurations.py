@@ -27,15 +27,7 @@ from reproaudit.logs.logged import (
     of_columns,
 )
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import (
-    DATE_IN_NAME,
-    SEED_IN_NAME,
-    SEED_NAMES,
-    SUMMED,
-    last_part,
-    normal,
-    words_of_name,
-)
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, last_part, normal, word_for_sums
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -193,11 +185,8 @@ def seed_of(
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. "
-        stem = PurePath(run.name.partition(" (")[0]).stem
-        called = words_of_name(stem)
-        is_of_run = "wandb" in called or DATE_IN_NAME.search(stem)  # as of one evaluation
-        if (sums := sorted(SUMMED & called)) and not is_of_run:
-            fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
+        if sums := word_for_sums(PurePath(run.name.partition(" (")[0]).stem):
+            fault = f"A file called '{sums}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
         if run.seed_column and run.step:

@@ -128,14 +128,9 @@ class LoggedQuantity(StrictModel):
     def last(self) -> str:
         """How a mapping says that its last value is meant."""
         if self.tag is not None:
-            return last_of(self.tag)
+            return f'{{expression: last(v), let: {{v: "{self.tag}"}}}}'
         let = {"let": self.let} if self.let else {}
         return flow({"expression": f"last({self.expression})", **let})
-
-
-def last_of(tag: str) -> str:
-    """Return how a mapping says that the last value of a series is meant."""
-    return f'{{expression: last(v), let: {{v: "{tag}"}}}}'
 
 
 def pattern_of(run: str, every: Sequence[str]) -> str:

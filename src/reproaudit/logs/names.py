@@ -98,7 +98,7 @@ CLOCK = re.compile(
     r"|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?"
 )
 """A date, a moment or a duration."""
-DATE_IN_NAME = re.compile(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?")
+_DATE_IN_NAME = re.compile(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?")
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 LIKE_SEED_IN_NAME = re.compile(
     r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
@@ -310,12 +310,7 @@ def with_place(name: str, values: Collection[str], place: str = "arm") -> str:
 
 
 def templates_of(tags: Iterable[str], places: Mapping[str, Collection[str]]) -> set[str]:
-    """Return tags with places in braces: for an arm, a seed, and what tells two of them apart.
-
-    Args:
-        tags: any names of numbers.
-        places: place -> what may stand there; the arms' names under `arm`.
-    """
+    """Return tags with what tells two of them apart in braces, by what may stand in each place."""
     templates = {as_template(tag, places["arm"]) for tag in tags}
     for place, values in places.items():
         placed = {tag: with_place(tag, values, place) for tag in templates}
@@ -346,7 +341,7 @@ def name_pattern(
     Args:
         tags: of what one of the names has to have a tag's place.
     """
-    undated = [DATE_IN_NAME.sub("*", name) for name in names]
+    undated = [_DATE_IN_NAME.sub("*", name) for name in names]
     split = [re.split(r"(\d+)", with_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     pieces = [*split[0]]
@@ -383,6 +378,13 @@ def _with_tag_place(texts: Collection[str], tags: Collection[str]) -> str | None
 def is_summed(name: str) -> bool:
     """Return True if a number, or an object that it is in, is called as what sums runs up."""
     return any(part.lower() in SUMMED for part in re.split(r"[./]", name))
+
+
+def word_for_sums(file: str) -> str | None:
+    """Return the word in a file's name by which it sums runs up; None of W&B's and with a date."""
+    words = words_of_name(file)
+    is_of_run = "wandb" in words or _DATE_IN_NAME.search(file)
+    return None if is_of_run else min(SUMMED & words, default=None)
 
 
 def names_arm(name: str) -> bool:
