@@ -898,13 +898,14 @@ def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingF
         if role.withheld:
             name = next(iter(role.withheld))
             reasons = {each.words: "; ".join(each.withheld.get(name, ())) for each in roles}
-            told = "; ".join(f"{name} of {words}: {why}" for words, why in reasons.items() if why)
-            text = f"found nothing whole: {told}; expected whole curves."
+            doubts = "; ".join(f"{name} of {words}: {why}" for words, why in reasons.items() if why)
+            text = f"found nothing whole: {doubts}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
         others += "".join(f" {line}" for line in _akin(request, roles))
         offers = dict.fromkeys(offer for each in roles for offer in each.offers)
-        raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
+        told = on_one_line(f"runs of {role.words}: {text}{others}", 5_000)  # with all ways on
+        raise LogsError(told, [*offers])
 
 
 def _unmeasured(roles: Iterable[_Role]) -> list[str]:
