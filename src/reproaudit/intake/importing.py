@@ -845,11 +845,10 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
 
 def _places(request: Request, asked: Asked) -> dict[str, set[str]]:
     """Return what may stand in a tag by place: arms, coordinates, words that are of settings."""
-    places = {"arm": {*asked.arms}}
+    places = {name: {v for v in own if isinstance(v, str)} for name, own in asked.values.items()}
+    places["arm"] = {*asked.arms}
     for axis, at in _every_place(request):
         places.setdefault(axis, set()).add(at if isinstance(at, str) else f"{at:g}")
-    for name, values in asked.values.items():
-        places.setdefault(name, {value for value in values if isinstance(value, str)})
     return places
 
 
@@ -903,9 +902,8 @@ def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingF
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
         others += "".join(f" {line}" for line in _akin(request, roles))
-        offers = dict.fromkeys(offer for each in roles for offer in each.offers)
         told = on_one_line(f"runs of {role.words}: {text}{others}", 5_000)  # with all ways on
-        raise LogsError(told, [*offers])
+        raise LogsError(told, [*dict.fromkeys(line for each in roles for line in each.offers)])
 
 
 def _unmeasured(roles: Iterable[_Role]) -> list[str]:
@@ -919,8 +917,7 @@ def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     lacking = [name for name in _unmeasured(roles) if name in _read_by_claims(request)]
     tags = sorted({tag for role in roles for tag in role.ignored})
     for tag in tags:
-        akin = [name for name in lacking if kinship(name, [tag]) == kinship(name, tags) > 0]
-        names = [name for name in akin if name != tag]
+        names = [n for n in lacking if n != tag and kinship(n, [tag]) == kinship(n, tags) > 0]
         called = names[0] if len(names) == 1 else "NAME"
         if names:
             yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."

@@ -125,12 +125,12 @@ def pooled(
     run = tries[-1]
     names = [placed.run.name for placed in runs]
     if names.count(run.name) > 1:
-        files = {placed.run.files[0]: None for placed in runs if placed.run.name == run.name}
-        if len(files) == 1:
-            way = f"Count the rows of this file by `{seed_ways(None)[0]}`, without `columns`."
-            return [LogError(run.name, f"{text} {way}")]
+        files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
         listed = some(["/".join(file.parts[-2:]) for file in files])
-        return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
+        way = f"Both are called so: hand in one of {listed} alone."
+        if len({*files}) == 1:
+            way = f"Count the rows of this file by `{seed_ways(None)[0]}`, without `columns`."
+        return [LogError(run.name, f"{text} {way}")]
     line = names_line(request, "step", "tag") if request.mapping.names is None else None
     if line is not None:
         return [LogError(run.name, f"{text} If a run has several files, write `{line}`.", line)]

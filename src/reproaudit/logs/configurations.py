@@ -27,7 +27,7 @@ from reproaudit.logs.logged import (
     of_columns,
 )
 from reproaudit.logs.mapping import MappingFile
-from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, last_part, normal, word_for_sums
+from reproaudit.logs.names import SEED_IN_NAME, SEED_NAMES, SUMMED, last_part, normal, words_of_name
 from reproaudit.logs.opening import (
     MAX_CONFIG_BYTES,
     MAX_YAML_BYTES,
@@ -37,6 +37,8 @@ from reproaudit.logs.opening import (
 )
 
 HUGGING_FACE = "Hugging Face"
+_OF_RUN = re.compile(r"(?i)wandb|\d{4}-?\d\d-?\d\d")
+"""What tells that a file called summary is of one run, as is the date of an evaluation."""
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
@@ -185,8 +187,9 @@ def seed_of(
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. "
-        if sums := word_for_sums(PurePath(run.name.partition(" (")[0]).stem):
-            fault = f"A file called '{sums}' seems to sum runs up, and an answer counts them"
+        stem = PurePath(run.name.partition(" (")[0]).stem
+        if (sums := sorted(SUMMED & words_of_name(stem))) and not _OF_RUN.search(stem):
+            fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
         if run.seed_column and run.step:

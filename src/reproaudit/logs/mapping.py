@@ -129,8 +129,7 @@ class LoggedQuantity(StrictModel):
         """How a mapping says that its last value is meant."""
         if self.tag is not None:
             return f'{{expression: last(v), let: {{v: "{self.tag}"}}}}'
-        let = {"let": self.let} if self.let else {}
-        return flow({"expression": f"last({self.expression})", **let})
+        return flow({"expression": f"last({self.expression})", "let": self.let})
 
 
 def pattern_of(run: str, every: Sequence[str]) -> str:

@@ -98,7 +98,6 @@ CLOCK = re.compile(
     r"|(-?\d+ days? )?\d+:\d\d(:\d\d(\.\d+)?)?"
 )
 """A date, a moment or a duration."""
-_DATE_IN_NAME = re.compile(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?")
 SEED_IN_NAME = re.compile(r"(?:^|[^a-z])seed[=_\-: ]?(\d{1,10})(?![0-9])", re.IGNORECASE)
 LIKE_SEED_IN_NAME = re.compile(
     r"(?i)(?:^|[^a-z0-9])(s|run|rep|repeat|replicate|trial|fold)[=_-]?(\d{1,10})(?![0-9a-z])"
@@ -341,7 +340,7 @@ def name_pattern(
     Args:
         tags: of what one of the names has to have a tag's place.
     """
-    undated = [_DATE_IN_NAME.sub("*", name) for name in names]
+    undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
     split = [re.split(r"(\d+)", with_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     pieces = [*split[0]]
@@ -378,13 +377,6 @@ def _with_tag_place(texts: Collection[str], tags: Collection[str]) -> str | None
 def is_summed(name: str) -> bool:
     """Return True if a number, or an object that it is in, is called as what sums runs up."""
     return any(part.lower() in SUMMED for part in re.split(r"[./]", name))
-
-
-def word_for_sums(file: str) -> str | None:
-    """Return the word in a file's name by which it sums runs up; None of W&B's and with a date."""
-    words = words_of_name(file)
-    is_of_run = "wandb" in words or _DATE_IN_NAME.search(file)
-    return None if is_of_run else min(SUMMED & words, default=None)
 
 
 def names_arm(name: str) -> bool:
