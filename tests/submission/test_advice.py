@@ -267,3 +267,162 @@ def test_a_step_and_a_tag_in_a_name_are_read_together(tmp_path: Path) -> None:
     assert counts(made) == (4, 5)
     assert "score: 2 points in each run" in notes(made)
     assert "4 files are points of it, at the steps in their names: 10, 20" in notes(made)
+
+
+# --- arms by a setting, coordinates, and what a claim lacks ---------------------------------------
+
+
+SET_APART = """\
+schema_version: 3
+paper: {{slug: apart, title: Apart, year: 2024, read: {{text: abstract}}}}
+axes: {{dataset: {{setting: sets}}}}
+experiments:
+  fit:
+    title: A fit
+    settings:
+      - {{from: paper, at: Table 1, values: {{model: model-a, sets: [MMLU, GSM8K]}}}}
+    measurements:
+      score: {{{form}: [{axis}], says: The score.{more}}}
+      loss: {{every_step: [], says: The loss.}}
+arms: {{other: {{settings: {{model: model-b}}, says: The other model.}}}}
+claims:
+  main:
+    says: The model has the higher score.
+    holds_if: [{{kind: beats, value: score, arm: other, higher: true, from: paper}}]
+"""
+MODELS = dict(zip(("model-a", "model-b"), ARMS.values(), strict=True))
+
+
+class Apart:
+    """An audit whose arms differ in a setting, and logs of it."""
+
+    def __init__(self, folder: Path, form: str = "once", axis: str = "", more: str = "") -> None:
+        written = SET_APART.format(form=form, axis=axis, more=more)
+        self.audit = load_audit(text(folder / "apart.yaml", written))
+        self.folder = folder
+
+    def judged(self, logs: Path, mapping: str = "{}") -> Judged:
+        return judge_logs(self.audit, [logs], text(self.folder / "mapping.yaml", mapping))
+
+    def refusal(self, logs: Path, mapping: str = "{}") -> str:
+        with pytest.raises(AuditError) as error:
+            self.judged(logs, mapping)
+        return str(error.value)
+
+
+def test_columns_called_as_values_of_a_setting_are_offered_as_it(tmp_path: Path) -> None:
+    apart = Apart(tmp_path, axis="dataset")
+    rows = ["dataset,version,metric,model-a,model-b", "MMLU,-,ppl,0.6,0.5", "GSM8K,1d,gen,0.5,0.4"]
+    logs = text(tmp_path / "logs" / "summary_20250305.csv", "\n".join(rows)).parent
+    told = apart.refusal(logs)
+    assert "sum runs up" not in told
+    lines = offered(told)
+    assert 'mapping: {score: "{model}"}' in lines
+    assert "number: [seeds]" in lines
+    made = apart.judged(logs, lines)
+    assert counts(made) == (1, 1)
+    assert "  score = {model}: 1 point in each run" in notes(made)
+
+
+@pytest.mark.parametrize("name", ["score/{}", "{}_score", "eval.{}.score"])
+def test_columns_called_as_coordinates_are_offered_as_an_axis(tmp_path: Path, name: str) -> None:
+    apart = Apart(tmp_path, axis="dataset")
+    for model, own in MODELS.items():
+        header = ",".join(["seed", "model", *(name.format(each) for each in ("MMLU", "GSM8K"))])
+        rows = [f"{seed},{model},{value},{value / 2}" for seed, value in enumerate(own)]
+        text(tmp_path / "logs" / f"{model}.csv", "\n".join([header, *rows]))
+    lines = offered(apart.refusal(tmp_path / "logs"))
+    assert lines == f'mapping: {{score: "{name.format("{dataset}")}"}}'
+    assert counts(apart.judged(tmp_path / "logs", lines)) == (4, 5)
+
+
+def test_a_tag_that_may_be_what_a_claim_lacks_is_told(tmp_path: Path) -> None:
+    apart = Apart(tmp_path, "every_step")
+    for model, own in MODELS.items():
+        for seed, value in enumerate(own):
+            course = [(value + seed / 1000) * (n + 1) / 10 for n in range(10)]
+            run = {"model": model, "loss": course, "test_scores": course, "test_loss": course}
+            text(tmp_path / "logs" / f"{model}-seed_{seed}.json", json.dumps(run))
+    line = "mapping: {score: test_scores}"
+    hint = f"If 'test_scores' is score: `{line}`."
+    told = apart.refusal(tmp_path / "logs")
+    assert told.endswith(f"Then: {hint}")
+    steps = offered(told)
+    lacking = apart.judged(tmp_path / "logs", steps)
+    assert "If 'test_loss'" not in notes(lacking)
+    assert hint in notes(lacking)
+    assert counts(apart.judged(tmp_path / "logs", f"{steps}\n{line}")) == (4, 5)
+
+
+def test_runs_that_may_have_diverged_are_told_by_arm(tmp_path: Path) -> None:
+    apart = Apart(tmp_path, "every_step")
+    for model in MODELS:
+        rows = f"step,model,score\n0,{model},0.1\n1,{model},nan\n"
+        text(tmp_path / "logs" / f"{model}-seed_0.csv", rows)
+    told = apart.refusal(tmp_path / "logs")
+    assert "score of 'fit': seed 0: " in told
+    assert "; score of 'fit' with model = 'model-b': seed 0: " in told
+
+
+def test_numbers_in_per_cent_are_offered_to_be_divided(tmp_path: Path) -> None:
+    apart = Apart(tmp_path, more=", range: [0, 1]")
+    rows = [f"{m},{n},{100 * v}" for m, own in MODELS.items() for n, v in enumerate(own)]
+    logs = text(tmp_path / "runs.csv", "\n".join(["model,seed,score", *rows]))
+    lines = offered(apart.refusal(logs))
+    assert lines == 'runs: [{match: "*", percent: [score]}]'
+    assert counts(apart.judged(logs, lines)) == (4, 5)
+
+
+def test_the_last_value_of_a_formula_is_offered_with_the_formula(tmp_path: Path) -> None:
+    apart = Apart(tmp_path)
+    for model, own in MODELS.items():
+        rows = [f"{n},{s},{model},{v * n}" for s, v in enumerate(own) for n in (1, 2)]
+        text(tmp_path / "logs" / f"{model}.csv", "\n".join(["step,seed,model,acc", *rows]))
+    given = "mapping: {score: {expression: cummax(a), let: {a: acc}}}"
+    lines = offered(apart.refusal(tmp_path / "logs", given))
+    assert lines == 'mapping: {score: {expression: "last(cummax(a))", let: {"a": acc}}}'
+    assert counts(apart.judged(tmp_path / "logs", lines)) == (4, 5)
+
+
+@pytest.mark.parametrize("given", ["", "vary: [hparams_seed]\n"])
+def test_rows_with_two_seeds_are_to_be_numbered(tmp_path: Path, given: str) -> None:
+    apart = Apart(tmp_path)
+    for model, own in MODELS.items():
+        rows = [f"{n // 2},{n % 2},{model},{value}" for n, value in enumerate(own)]
+        written = "\n".join(["trial_seed,hparams_seed,model,score", *rows])
+        text(tmp_path / "logs" / f"{model}.csv", written)
+    columns = "columns: {seed: trial_seed, settings: [hparams_seed, model]}"
+    told = apart.refusal(tmp_path / "logs", given + columns)
+    assert "Count the rows of this file by `number: [seeds]`, without `columns`" in told
+    assert "hand in one of" not in told
+    assert counts(apart.judged(tmp_path / "logs", f"{given}number: [seeds]")) == (4, 5)
+
+
+def test_files_of_two_arms_are_to_be_told_apart_however_they_are_counted(tmp_path: Path) -> None:
+    apart = Apart(tmp_path, "every_step")
+    for name, own in zip(("a", "b"), MODELS.values(), strict=True):
+        rows = [f"{trial},{n},{v * n}" for trial, v in enumerate(own, 1) for n in (1, 2)]
+        text(tmp_path / "logs" / f"{name}.csv", "\n".join(["trial,step,score", *rows]))
+    told = apart.refusal(tmp_path / "logs")
+    assert "number: [seeds]" not in told
+    roles = 'runs: [{match: "a.csv*", settings: {}}, {match: "b.csv*", settings: {model: model-b}}]'
+    assert counts(apart.judged(tmp_path / "logs", f"{offered(told)}\n{roles}")) == (4, 5)
+    counted = apart.refusal(tmp_path / "logs", "number: [seeds]")
+    assert '`runs: [{match: "a.csv", settings: ROLE}, {match: "b.csv", settings: ROLE}]`' in counted
+
+
+SUMMED = r"Mean & \multicolumn{5}{c}{0.58 $\pm$ 0.2}"
+
+
+@pytest.mark.parametrize("spanning", [SUMMED, r"\multicolumn{6}{c}{Part 2}"])
+def test_a_row_of_latex_that_sums_up_is_passed_over(tmp_path: Path, spanning: str) -> None:
+    head = " & ".join(["Method", *(rf"\multicolumn{{1}}{{c}}{{Seed {n}}}" for n in range(5))])
+    rows = [" & ".join([arm, *map(str, own)]) for arm, own in ARMS.items()]
+    lines = ["\\begin{tabular}{lccccc}", *(f"{row} \\\\" for row in [head, *rows, spanning])]
+    file = text(tmp_path / "t.tex", "\n".join([*lines, "\\end{tabular}"]))
+    if spanning != SUMMED:
+        assert "LaTeX; to import a table" in refusal(tmp_path, [file])
+        return
+    made = judged(tmp_path, [file])
+    assert counts(made) == (4, 5)
+    assert "not used: 'row Mean' (cells span others)" in notes(made)

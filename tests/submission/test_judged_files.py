@@ -1178,7 +1178,7 @@ def test_a_curve_of_a_public_case_is_read_to_its_end(tmp_path: Path, place: str)
     [
         ("64-epochs-as-seeds/runs", "keras", "number: [seeds]", "number: [steps]", "[seeds]`"),
         ("64-epochs-as-seeds/one", "keras", "", "seed: 0", "number: [seeds]"),
-        ("68-latex-table/table.tex", "tex", "", "a row for each run", "no log)"),
+        ("68-latex-table/table.tex", "tex", "", 'val_acc: "Seed {seed}"', "TAG"),
         ("73-folds-in-columns/logs", "svm", "", "split{seed}_test_score", "ignore"),
     ],
 )

@@ -180,7 +180,7 @@ def test_what_is_not_finite_before_the_first_number_is_passed_over_and_told(
     made = judged(tmp_path, [file], LAST.replace("last", function))
     assert counts(made) == JUDGED
     said = f"'score' is {value} at step 0 and not finite at 1 more, which {function}(v) passes over"
-    assert f"All runs: {said}." in notes(made)
+    assert f"{said}." in notes(made)
 
 
 def test_a_last_value_tells_what_it_passes_over(tmp_path: Path) -> None:

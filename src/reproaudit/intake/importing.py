@@ -25,6 +25,7 @@ from reproaudit.audit.arms import (
 from reproaudit.audit.model import Audit, Claim, known_tier
 from reproaudit.audit.plan import Batch, scope_of
 from reproaudit.cell import SettingValue
+from reproaudit.declarations import beyond_range
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import NOT_STATED
@@ -74,21 +75,27 @@ from reproaudit.logs.logged import (
     raise_all,
     some,
 )
-from reproaudit.logs.mapping import MappingFile, arms_line, last_of, mapping_of, pattern_of
+from reproaudit.logs.mapping import (
+    LoggedQuantity,
+    MappingFile,
+    arms_line,
+    flow,
+    mapping_of,
+    pattern_of,
+)
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
-    as_template,
     counts_items,
     is_called,
     is_seed_name,
     is_started_with,
-    kin,
     kinship,
     may_be,
     names_arm,
     normal,
     tells_version,
+    templates_of,
     words_of_name,
 )
 from reproaudit.logs.rows import NOT_USED
@@ -111,7 +118,7 @@ class ImportedLogs:
     # each setting that the audit has, beside what the logs state
     settings: Sequence[Mapping[str, Any]]
     lines: Sequence[str]  # all of it in words
-    left_out: Sequence[str] = ()  # what is kept out since it may not be whole, in words
+    left_out: Sequence[str] = ()  # what may not be whole, and tags that may be what is absent
 
 
 def import_logs(
@@ -219,7 +226,7 @@ def _imported(
         settings = manifest_settings(audit, placed)
         crashed = crashed_seeds(request, unfinished, placed)
         roles = [_role(request, *each, settings, crashed) for each in placed.items()]
-        _refuse_unlogged(roles, request.mapping)
+        _refuse_unlogged(request, roles, written)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
     left_out = {stray.place for stray in strays}
@@ -228,7 +235,8 @@ def _imported(
     count = _counted(request, given, asked, roles, parts)
     told = [*_judged_of(count, request, roles, unfinished, strays)]
     told += [*_void(roles), *off_axes_words(_off_axes(roles))]
-    told += [*_absent_arms(request, asked, roles, strays), *unmatched]
+    akin = [*_akin(request, roles)]
+    told += [*_absent_arms(request, asked, roles, strays), *akin, *unmatched]
     counted = [on_one_line(sentence, 5_000) for sentence in told]
     notes = [on_one_line(n, 5_000) for n in _notes(written, roles, ignored, skipped)]
     of_all = {f"{name}.{n}": value for name, own in settings.items() for n, value in own.items()}
@@ -241,8 +249,8 @@ def _imported(
         ignored_runs=sorted({*ignored, *(run.name for run in unfinished), *left_out}),
         skipped=[f"{name} ({why})" for name, why in skipped],
         settings=compare_settings(audit, placed),
-        lines=[*map(_indented, _lines(request, roles)), *counted, *notes],
-        left_out=[line for role in roles for line in left_out_words(role.words, role.withheld)],
+        lines=[*map(_indented, _lines(request, written, roles)), *counted, *notes],
+        left_out=[*(line for r in roles for line in left_out_words(r.words, r.withheld)), *akin],
     )
 
 
@@ -415,15 +423,7 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
     _, request, asked = _asked(audit, mapping_of(audit, mapping_file), {}, ())
     wanted = {name for each in request.scope.measurements.values() for name in each}
     templates = {tag for name in wanted for tag in request.mapping.quantity(name).templates}
-    places = NOWHERE.union(
-        *(
-            axis_places(
-                audit.measurements_of(experiment).values(),
-                audit.values_of(experiment, request.tier),
-            )
-            for experiment in audit.experiments
-        )
-    )
+    places = _every_place(request)
     lines: list[str] = []
     with scratch_folder() as scratch:
         for path in logs:
@@ -670,6 +670,16 @@ def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured
         role.runs[seed] = replace(placed, run=replace(placed.run, remarks=told))
     if name in placed.percent or (made.percent and is_share):
         return replace(made, curve=replace(made.curve, values=made.curve.values / 100))
+    most = beyond_range(
+        request.audit.measurements_of(role.batch.experiment)[name], made.curve.values
+    )
+    if is_share and most and 1 < most <= 100 and not placed.diverged:
+        line = f'runs: [{{match: "*", percent: [{name}]}}]'
+        text = (
+            f"found {most:g}, which looks like per cent; expected a share of 1. If it is, and * is"
+        )
+        way = f"every run's name, write in a mapping `{line}`."
+        raise LogError(f"{placed.run.name}, measurement '{name}'", f"{text} {way}")
     return made
 
 
@@ -795,19 +805,22 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
         for tag, at in run.curves.items()
         if not (tells_version(tag) or any(curve.is_text for curve in at.values()))
     }
-    placed = {as_template(tag, asked.arms) for tag in numeric}
-    tags = sorted(placed, key=lambda tag: (-kinship(tag, wanted), tag))
+    places = _places(request, asked)
+    tags = sorted(templates_of(numeric, places), key=lambda tag: (-kinship(tag, wanted), tag))
     of_arms = any("{arm}" in tag for tag in tags)
     steps = {tag for run in runs for tag in run.curves if run.last_step([tag])}
-    courses = {as_template(tag, asked.arms) for tag in steps}
-    sure = _sure_tags(wanted, tags)
-    in_order = sorted(wanted, key=lambda name: (-kinship(name, tags), len(name), name))
+    courses = templates_of(steps, places)
+    read = _read_by_claims(request)
+    sure = dict(sorted((_sure_tags(read, tags) | _sure_tags(wanted, tags)).items()))
+    in_order = sorted(read, key=lambda name: (-kinship(name, tags), len(name), name))
     lines = {
-        name: last_of(tag) if tag in courses and name not in asked.series else json.dumps(tag)
+        name: LoggedQuantity(tag=tag).last
+        if tag in courses and name not in asked.series
+        else json.dumps(tag)
         for name, tag in sure.items()
     }
     is_last = in_order[0] not in asked.series and courses.issuperset(tags)
-    open_line = {in_order[0]: last_of("TAG") if is_last and tags else "TAG"}
+    open_line = {in_order[0]: LoggedQuantity(tag="TAG").last if is_last and tags else "TAG"}
     way = ", ".join(f"{name}: {tag}" for name, tag in (lines or open_line).items())
     text = f"found the tags {some(tags) or 'nothing'}; expected {some(sorted(wanted))}. Say in a"
     told = {str(run.config[ARM_NAME]): None for run in runs if ARM_NAME in run.config}
@@ -831,6 +844,29 @@ def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list
     return [fault]
 
 
+def _places(request: Request, asked: Asked) -> dict[str, set[str]]:
+    """Return what may stand in a tag by place: arms, coordinates, words that are of settings."""
+    places = {name: {v for v in own if isinstance(v, str)} for name, own in asked.values.items()}
+    places["arm"] = {*asked.arms}
+    for axis, at in _every_place(request):
+        places.setdefault(axis, set()).add(at if isinstance(at, str) else f"{at:g}")
+    return places
+
+
+def _every_place(request: Request) -> LoggedCoordinates:
+    """Return every place along the axes of all measurements."""
+    audit = request.audit
+    experiments = {name: audit.values_of(name, request.tier) for name in audit.experiments}
+    at = (axis_places(audit.measurements_of(e).values(), own) for e, own in experiments.items())
+    return NOWHERE.union(*at)
+
+
+def _read_by_claims(request: Request) -> set[str]:
+    """Return the measurements of which the claims that are asked for are made."""
+    claims = request.scope.claims
+    return {quantity.measurement for claim in claims for quantity in quantities_of(claim)}
+
+
 def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
     """Return the tag of each wanted measurement of which one alone fits, by its name."""
     of_arms = any("{arm}" in tag for tag in tags)
@@ -847,32 +883,45 @@ def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
     return {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
 
 
-def _refuse_unlogged(roles: Sequence[_Role], mapping: MappingFile) -> None:
-    there = {name for role in roles for name in (*role.measured, *role.withheld)}
-    absent = sorted({name for role in roles for name in role.absent} - there)
+def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingFile) -> None:
+    absent = _unmeasured(roles)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
-    for name, quantity in mapping.mapping.items():
+    for name, quantity in request.mapping.mapping.items():
         if name in absent:
-            missing = sorted(quantity.tags - logged) or [quantity.formula]
-            raise LogError(f"mapping: {name}", no_tag(missing, ignored))
+            called = written.mapping[name].tag
+            missing = [called] if called else sorted(quantity.tags - logged)
+            raise LogError(f"mapping: {name}", no_tag(missing or [quantity.formula], ignored))
     if not any(role.measured for role in roles):
         role = next((role for role in roles if role.withheld), roles[0])
         text = f"found no number of {some(absent)}; expected one."
         if role.withheld:
             name = next(iter(role.withheld))
-            reasons = [why for each in roles for why in each.withheld.get(name, ())]
-            fault = f"found nothing whole: {name}: {'; '.join(dict.fromkeys(reasons))}"
-            text = f"{fault}; expected whole curves."
+            reasons = {each.words: "; ".join(each.withheld.get(name, ())) for each in roles}
+            doubts = "; ".join(f"{name} of {words}: {why}" for words, why in reasons.items() if why)
+            text = f"found nothing whole: {doubts}; expected whole curves."
         others = f" Nothing was made of the tags {some(ignored)}." if ignored else ""
         others += "".join(f" {line}" for line in off_axes_words(_off_axes(roles)))
-        akin = {tag: [name for name in absent if name != tag and kin(name, tag)] for tag in ignored}
-        for tag, names in akin.items():
-            called = names[0] if len(names) == 1 else "NAME"
-            if names:
-                others += f" If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {tag}}}`."
-        offers = dict.fromkeys(offer for each in roles for offer in each.offers)
-        raise LogError(f"runs of {role.words}", f"{text}{others}", *offers)
+        others += "".join(f" {line}" for line in _akin(request, roles))
+        told = on_one_line(f"runs of {role.words}: {text}{others}", 5_000)  # with all ways on
+        raise LogsError(told, [*dict.fromkeys(line for each in roles for line in each.offers)])
+
+
+def _unmeasured(roles: Iterable[_Role]) -> list[str]:
+    """Return the measurements of which no run of any role has a number."""
+    there = {name for role in roles for name in (*role.measured, *role.withheld)}
+    return sorted({name for role in roles for name in role.absent} - there)
+
+
+def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
+    """Yield which tags may be what claims lack: those that share most words with its name."""
+    lacking = [name for name in _unmeasured(roles) if name in _read_by_claims(request)]
+    tags = sorted({tag for role in roles for tag in role.ignored})
+    for tag in tags:
+        names = [n for n in lacking if n != tag and kinship(n, [tag]) == kinship(n, tags) > 0]
+        called = names[0] if len(names) == 1 else "NAME"
+        if names:
+            yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."
 
 
 def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:
@@ -914,7 +963,7 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
             if made.curve.all_steps and not role.runs[seed].diverged
         ]
         if ends and min(ends) < AS_FAR * max(ends):
-            last = last_of(mapping.quantity(name).tag or "TAG")
+            last = mapping.quantity(name).last
             yield (
                 f"Series of '{name}' end at steps {min(ends)} to {max(ends)}. To compare their "
                 f"last values, write `{name}: {{once: []}}` under the audit's `measurements`, and "
@@ -952,7 +1001,7 @@ def _within(run: str) -> str:
     return "/".join(PurePath(file).parts[-2:]) + "".join(row)
 
 
-def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
+def _lines(request: Request, written: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
     for role in roles:
         which = role.words
         runs = [placed.run for placed in role.runs.values()]
@@ -961,7 +1010,7 @@ def _lines(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
         for column in sorted({run.step for run in runs if run.step} - {"step"}):
             yield f"steps of {which} are those of the column '{column}'"
         for name, by_seed in role.measured.items():
-            quantity = request.mapping.mapping.get(name)
+            quantity = written.mapping.get(name)
             source = "" if quantity is None else f" = {quantity.words}"
             points = sorted(len(made.curve.all_steps) or 1 for made in by_seed.values())
             until = f" to {points[-1]}" if points[0] < points[-1] else ""

@@ -30,7 +30,7 @@ from reproaudit.logs.logged import (
     number_of,
     some,
 )
-from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate, last_of
+from reproaudit.logs.mapping import ExpressionError, LoggedQuantity, evaluate
 from reproaudit.logs.names import counts_items, is_length, says_percent
 from reproaudit.records import Measurements, Series
 
@@ -79,7 +79,7 @@ def measure(
     place = f"{run.name}, measurement '{name}'"
     names = [axis.name for axis in declaration.axes]
     coordinates = [axis.coordinates(settings) for axis in declaration.axes]
-    offer = f"mapping: {{{name}: {last_of(quantity.tag or 'TAG')}}}"
+    offer = f"mapping: {{{name}: {quantity.last}}}"
     way = f"`{offer}`"
     ends = [
         tag for tag in run.tags if tag.endswith(f".{quantity.tag}") and not run.last_step([tag])

@@ -127,7 +127,10 @@ def pooled(
     if names.count(run.name) > 1:
         files = [placed.run.files[0] for placed in runs if placed.run.name == run.name]
         listed = some(["/".join(file.parts[-2:]) for file in files])
-        return [LogError(run.name, f"{text} Both are called so: hand in one of {listed} alone.")]
+        way = f"Both are called so: hand in one of {listed} alone."
+        if len({*files}) == 1:
+            way = f"Count the rows of this file by `{seed_ways(None)[0]}`, without `columns`."
+        return [LogError(run.name, f"{text} {way}")]
     line = names_line(request, "step", "tag") if request.mapping.names is None else None
     if line is not None:
         return [LogError(run.name, f"{text} If a run has several files, write `{line}`.", line)]
@@ -230,7 +233,7 @@ def _ways(request: Request, experiment: str, names: Sequence[str], name: str) ->
     groups = list(dict.fromkeys(map(_group, names)))
     if len(groups) == len(names):  # another number goes with the seed
         groups = list(dict.fromkeys(re.sub(r"\d+", "*", escape(name)) for name in names))
-    is_each = len(groups) > 1 and 2 * len(groups) > len(names)
+    is_each = len(groups) > len(request.batches(experiment)) and 2 * len(groups) > len(names)
     if len(groups) == 1 or is_each or all(map(request.mapping.rule, names)):
         rule = f"{{match: {pattern_of(name, request.names)}, ignore: true}}"
         return f"Say in a mapping `runs: [{rule}]`, or give it a `seed`"

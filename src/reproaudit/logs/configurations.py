@@ -37,6 +37,8 @@ from reproaudit.logs.opening import (
 )
 
 HUGGING_FACE = "Hugging Face"
+_OF_RUN = re.compile(r"(?i)wandb|\d{4}-?\d\d-?\d\d")
+"""What tells that a file called summary is of one run, as is the date of an evaluation."""
 CONFIG_OF_MODEL = "config.json"
 """What Hugging Face's Trainer leaves in checkpoints, and in the end beside them."""
 CONFIG_FILES = (
@@ -185,11 +187,13 @@ def seed_of(
         return next(iter(seeds), None)
     if not seeds:
         text = "found no seed in its columns, its configuration or its name; expected one. "
-        called = words_of_name(PurePath(run.name.partition(" (")[0]).stem)
-        if (sums := sorted(SUMMED & called)) and "wandb" not in called:
+        stem = PurePath(run.name.partition(" (")[0]).stem
+        if (sums := sorted(SUMMED & words_of_name(stem))) and not _OF_RUN.search(stem):
             fault = f"A file called '{sums[0]}' seems to sum runs up, and an answer counts them"
             raise LogError(run.name, f"{text}{fault}: hand in the number of each run.")
         every = [] if run.in_time else seed_ways(run.seed_column)
+        if run.seed_column and run.step:
+            del every[1:]  # files would be counted, each with the courses of several seeds
         bare = [curve.values for curve in run.all_curves if curve.steps is None]
         single = all(len(values) < 2 or is_course(values) for values in bare)
         named = names() if single and names and not (run.seed_column and every) else None

@@ -125,10 +125,12 @@ class LoggedQuantity(StrictModel):
         where = "; ".join(f"{name} is '{tag}'" for name, tag in self.let.items())
         return ", where ".join(filter(None, [self.formula, where]))
 
-
-def last_of(tag: str) -> str:
-    """Return how a mapping says that the last value of a series is meant."""
-    return f'{{expression: last(v), let: {{v: "{tag}"}}}}'
+    @property
+    def last(self) -> str:
+        """How a mapping says that its last value is meant."""
+        if self.tag is not None:
+            return f'{{expression: last(v), let: {{v: "{self.tag}"}}}}'
+        return flow({"expression": f"last({self.expression})", "let": self.let})
 
 
 def pattern_of(run: str, every: Sequence[str]) -> str:
@@ -257,7 +259,7 @@ class MappingFile(StrictModel):
         """Return the lines for the fields in which it differs from the other."""
         fields = self.model_dump(exclude_unset=True)
         known = other.model_dump(exclude_unset=True)
-        return [f"{name}: {_flow(own)}" for name, own in fields.items() if known.get(name) != own]
+        return [f"{name}: {flow(own)}" for name, own in fields.items() if known.get(name) != own]
 
     def places(self, run: str) -> bool:
         """Return True if the rule for a run of this name says its arm, or its settings."""
@@ -282,14 +284,14 @@ def _join(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
             fields[name] = value
 
 
-def _flow(value: Any) -> str:
-    """Return a value as a line of YAML holds it."""
+def flow(value: Any) -> str:
+    """Return a value as a line of YAML holds it: a plain word as it is, other text in quotes."""
     if isinstance(value, dict) and [*value] == ["tag"]:
-        return _flow(value["tag"])
+        return flow(value["tag"])
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_flow(name)}: {_flow(own)}' for name, own in value.items())}}}"
+        return f"{{{', '.join(f'{flow(name)}: {flow(own)}' for name, own in value.items())}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_flow, value))}]"
+        return f"[{', '.join(map(flow, value))}]"
     is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_]\w{2,}(\(\w+\))?", value)
     is_word = str(value).lower() in ("null", "true", "false", "yes", "off")
     return str(value) if is_plain and not is_word else json.dumps(value, default=str)

@@ -6,7 +6,8 @@ Every reader of a format asks here; what a mapping states goes before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 STEP_NAMES = (
     "step", "global_step", "_step", "trainer/global_step", "training_iteration", "iteration",
@@ -298,14 +299,24 @@ def is_own(name: str) -> bool:
     return _OWN.search(normal(name)) is not None
 
 
-def with_arm_place(name: str, arms: Collection[str]) -> str:
-    """Return a name with ``{arm}`` in the place of an arm's."""
-    for arm in sorted(arms, key=len, reverse=True):
-        named = re.escape(arm).replace("_", "[_-]")
-        placed = re.sub(rf"(?i)(?<![a-z0-9]){named}(?![a-z0-9])", "{arm}", name, count=1)
+def with_place(name: str, values: Collection[str], place: str = "arm") -> str:
+    """Return a name with a place in braces for the longest of these values in it: ``{arm}``."""
+    for value in sorted(values, key=len, reverse=True):
+        named = re.escape(value).replace("_", "[_-]")
+        placed = re.sub(rf"(?i)(?<![a-z0-9{{]){named}(?![a-z0-9}}])", f"{{{place}}}", name, count=1)
         if placed != name:
             return placed
     return name
+
+
+def templates_of(tags: Iterable[str], places: Mapping[str, Collection[str]]) -> set[str]:
+    """Return tags with what tells two of them apart in braces, by what may stand in each place."""
+    templates = {as_template(tag, places["arm"]) for tag in tags}
+    for place, values in places.items():
+        placed = {tag: with_place(tag, values, place) for tag in templates}
+        counts = Counter(placed.values())
+        templates = {new if counts[new] > 1 else tag for tag, new in placed.items()}
+    return templates
 
 
 def as_template(tag: str, arms: Collection[str]) -> str:
@@ -313,7 +324,7 @@ def as_template(tag: str, arms: Collection[str]) -> str:
 
     Beside an arm every number that stands alone is taken for a seed.
     """
-    placed = with_arm_place(tag, arms)
+    placed = with_place(tag, arms)
     named = "(?:seed|split|fold|run|trial|s)[_= -]?" + ("|" if placed != tag else "")
     numbered, count = re.subn(rf"(?i)(?<![a-z0-9])({named})\d+(?![a-z0-9])", r"\1{seed}", placed)
     return numbered if count == 1 else placed
@@ -331,7 +342,7 @@ def name_pattern(
         tags: of what one of the names has to have a tag's place.
     """
     undated = [re.sub(r"\d{4}-?\d\d-?\d\d([T_ -]?[\d:.-]*\d)?", "*", name) for name in names]
-    split = [re.split(r"(\d+)", with_arm_place(name, arms)) for name in undated]
+    split = [re.split(r"(\d+)", with_place(name, arms)) for name in undated]
     columns = [set(cells) for cells in zip(*split, strict=False)]
     pieces = [*split[0]]
     placed: dict[str, int] = {}

@@ -34,6 +34,9 @@ _FRAME = "|+│├"
 _LATEX_RULE = re.compile(r"\\(?:(?:top|mid|bottom|cmid)rule|[ch]line)(?:\([lr]*\))?(?:\{[\d-]*\})?")
 _LATEX_STYLE = re.compile(r"\\(?:textbf|textit|texttt|emph|underline|mathbf)\{([^{}]*)\}")
 _LATEX_HEAD = re.compile(r"[a-z*]*\}(?:\[.\])?(?:\{[^{}]*\})*\{(?:[^{}]|\{[^{}]*\})*\}")
+_LATEX_CELL = re.compile(r"\\multicolumn\{1\}\{[^{}]*\}\{([^{}]*)\}")
+_LATEX_SUM = re.compile(r"\\multicolumn\{\d+\}\{[^{}]*\}\{([\d.%\s()]|\\pm)+\}")
+"""A number in a cell that spans those of runs, as their mean does."""
 _CAPTION = re.compile(r"\\caption(?:\[[^][]*\])?\{([^{}]*)\}")
 _LEVELS = frozenset({"info", "debug", "warning", "warn", "error", "critical"})
 
@@ -109,7 +112,7 @@ def _as_one(
     fitting = [each for each in tables if _holds_wanted(each[1], asked)]
     used = fitting or [each for each in tables if _names_arm(each[1], asked)] or tables[:1]
     others = [*(_called(*each) for each in tables if each not in used), *unread]
-    remarks = [f"tables of it that were not used: {some(others)}"] if others else []
+    remarks = [f"parts of it that were not used: {some(others)}"] if others else []
     if len(used) < 2:
         alone = next((table for _, table in used), None)
         return alone and replace(alone, remarks=(*alone.remarks, *remarks))
@@ -178,7 +181,7 @@ def _heading(lines: Sequence[str]) -> str:
 
 
 def _latex(text: str) -> Iterator[tuple[str, _Cells | None]]:
-    """Yield LaTeX's tables; None for one with cells that span others."""
+    """Yield LaTeX's tables; None for one with cells that span others, and for rows of sums."""
     above, *blocks = re.split(r"\\begin\{(?:tabular|longtable)", text)
     for block in blocks:
         body, _, after = block.partition(r"\end{")
@@ -186,10 +189,14 @@ def _latex(text: str) -> Iterator[tuple[str, _Cells | None]]:
         caption = _CAPTION.search(around)
         heading = caption[1] if caption else _heading(above.splitlines())
         plain = _LATEX_RULE.sub("", _LATEX_HEAD.sub("", body, count=1))
-        plain = _LATEX_STYLE.sub(r"\1", plain).replace("$", "")
+        plain = _LATEX_CELL.sub(r"\1", _LATEX_STYLE.sub(r"\1", plain).replace("$", ""))
         plain = re.sub(r"\\([_%#&])", lambda m: "\0" if m[1] == "&" else m[1], plain)
-        rows = [row.split("&") for row in plain.split(r"\\") if row.strip()]
-        yield heading, None if r"\multi" in body else [_plain(row) for row in rows]
+        lines = [line for line in plain.split(r"\\") if line.strip()]
+        sums = [line for line in lines[1:] if _LATEX_SUM.search(line)]
+        rows = [line.split("&") for line in lines if line not in sums]
+        is_spanned = any(r"\multi" in cell for row in rows for cell in row)
+        yield heading, None if is_spanned else [_plain(row) for row in rows]
+        yield from ((f"row {line.partition('&')[0].strip()}", None) for line in sums)
         above = after
 
 
