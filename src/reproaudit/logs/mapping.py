@@ -153,7 +153,7 @@ def arms_line(names: Sequence[str], others: Sequence[str]) -> str:
         fits = {names[0]: [*others]}
     every = [other for fit in fits.values() for other in fit]
     sure = {name: fit[0] for name, fit in fits.items() if [*map(every.count, fit)] == [1]}
-    return f"arms: {_flow({name: sure.get(name, 'NAME') for name in names})}"
+    return f"arms: {flow({name: sure.get(name, 'NAME') for name in names})}"
 
 
 class RunRule(StrictModel):
