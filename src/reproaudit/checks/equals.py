@@ -101,10 +101,9 @@ class Equals(Kind, Sourced):
         noun = self._noun(measurement, names)
         if self.relative or isinstance(self.to, float):
             return noun, ""
-        other = noun_of(self.to, names)
         if self.side is not None:
-            return f"{noun} minus {other}", ""
-        return f"{noun} differs from {other} by", ""
+            return pair_words((self.value, self.to), "minus", names), ""
+        return f"{noun} differs from {noun_of(self.to, names)} by", ""
 
     def drawing(self, number: Number, noun: str, names: Names) -> Drawing:
         """Return the quantity, its ratio to the other one, or how far it lies above that."""
