@@ -207,8 +207,8 @@ def is_exit_code(name: str) -> bool:
 def tells_end(name: str, texts: Collection[str], count: int) -> bool:
     """Return True if texts in a column of `count` rows say why runs ended: ``error``.
 
-    A loss may be called so, too: that all rows have, and it is no word of going wrong. Reasons to
-    stop are settings where one of them is not known.
+    A loss may be called so, too: all rows have it, and it is no word of going wrong. Reasons to
+    stop are settings if any of them is unknown.
     """
     own = last_part(name)
     if is_setting_name(name):

@@ -480,9 +480,9 @@ def _ways(source: LogSource, table: Table, may_number: bool) -> list[str]:
 
 
 def _setting_ways(source: LogSource, table: Table) -> list[str]:
-    """Return the lines that call a column of numbers a setting of the audit, of which it has some.
+    """Return the lines that call a column of numbers a setting of the audit.
 
-    A word of their names is the same, and the column tells rows apart.
+    The column holds some of its values, shares a word with its name, and tells rows apart.
     """
     telling = table.having("seed", "run", "axis", "setting", "step", "tag")
     several = len(table.apart(*telling)) < len(table.rows)
