@@ -16,6 +16,7 @@ from reproaudit.errors import AuditError
 from reproaudit.intake.importing import ImportedLogs, _answers
 from reproaudit.logs.logged import LogError, LogsError
 from reproaudit.logs.mapping import MappingFile
+from reproaudit.logs.names import measures_alike
 from reproaudit.service.judge import Judged, judge_logs
 
 RUNS = [(arm, seed, value) for arm, own in ARMS.items() for seed, value in enumerate(own)]
@@ -426,3 +427,16 @@ def test_a_row_of_latex_that_sums_up_is_passed_over(tmp_path: Path, spanning: st
     made = judged(tmp_path, [file])
     assert counts(made) == (4, 5)
     assert "not used: 'row Mean' (cells span others)" in notes(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "tag", "right"),
+    [
+        ("final_accuracy", "eval/acc", True),
+        ("val_acc", "val_accuracy", True),
+        ("train_seconds", "final_train_loss", False),
+        ("test_accuracy", "test_loss", False),
+    ],
+)
+def test_a_split_that_is_shared_makes_no_measurement_of_another(name, tag, right):
+    assert measures_alike(name, tag) is right

@@ -92,6 +92,7 @@ from reproaudit.logs.names import (
     is_started_with,
     kinship,
     may_be,
+    measures_alike,
     names_arm,
     normal,
     tells_version,
@@ -918,7 +919,8 @@ def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
     lacking = [name for name in _unmeasured(roles) if name in _read_by_claims(request)]
     tags = sorted({tag for role in roles for tag in role.ignored})
     for tag in tags:
-        names = [n for n in lacking if n != tag and kinship(n, [tag]) == kinship(n, tags) > 0]
+        nearest = [n for n in lacking if n != tag and kinship(n, [tag]) == kinship(n, tags)]
+        names = [name for name in nearest if measures_alike(name, tag)]
         called = names[0] if len(names) == 1 else "NAME"
         if names:
             yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."

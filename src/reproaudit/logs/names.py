@@ -243,6 +243,19 @@ def kin(name: str, other: str) -> set[str]:
     }
 
 
+SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
+"""Words for the data that a number is of."""
+_WHEN = frozenset({"final", "first", "last", "best", "mean", "avg", "average", "min", "max"})
+
+
+def measures_alike(name: str, tag: str) -> bool:
+    """Return True if names share a word for what is measured, and not for what data, or when.
+
+    So do final_accuracy and ``eval/acc``, and not train_seconds and ``train/loss``.
+    """
+    return not kin(name, tag) <= SPLITS | _WHEN
+
+
 def _is_cut(word: str, other: str) -> bool:
     short, long = sorted((word, other), key=len)
     return word == other or (len(short) > 2 and long.startswith(short))

@@ -28,6 +28,7 @@ from reproaudit.logs.names import (
     SEED_IN_NAME,
     SEED_LIKE,
     SEED_NAMES,
+    SPLITS,
     SPREADS,
     STEP_IN_NAME,
     is_own,
@@ -44,7 +45,6 @@ _SLUG = "results"
 
 _OWN = frozenset({"ours", "own", "our", "proposed", "method", "new", "treatment", "main"})
 _OTHERS = re.compile(r"(?i)base|control|reference|vanilla|sgd|random|checkpoint|shuffl|null")
-_SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "eval", "dev"})
 _RANKS = {"test": -1, "train": 1, "training": 1}  # claims are seldom about training
 _ARM_KEYS = ("arm", "method", "algorithm", "algo", "agent", "variant", "condition", "model")
 _WORDS = re.compile(r"[\W_]+")
@@ -195,10 +195,10 @@ def _in_tags(tags: Sequence[str], slug: str) -> tuple[Sequence[_Way], Sequence[_
         is_key = before == above and after.startswith(".")
         if len(arms) < 2 or not (is_told or (is_key and below[before] <= {*arms})):
             continue
-        if is_key and _SPLITS.isdisjoint(arms):
+        if is_key and SPLITS.isdisjoint(arms):
             keys.setdefault(tuple(arms), {})[name] = tag
         is_named = any(name) or not {*_OWN, slug}.isdisjoint(arms)
-        if is_named and not is_key and not any(_SPLITS & words_of_name(arm) for arm in arms):
+        if is_named and not is_key and not any(SPLITS & words_of_name(arm) for arm in arms):
             words.setdefault(tuple(arms), {})[name] = tag
     told = sorted(keys, key=lambda arms: not any(_is_called_arm(arm, slug) for arm in arms))
     shortest = sorted(words, key=lambda arms: len("".join(arms)) / len(arms))
