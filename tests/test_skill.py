@@ -78,9 +78,9 @@ def test_the_page_followed_word_for_word_ends_with_an_answer(tmp_path, monkeypat
     git(tmp_path, "commit", "-qm", "The runs")
     judge = ["judge", "doe2026.yaml", "results.json"]
     said = " ".join(cli(*judge, "--as-page", "doe2026.md").out.split())
-    assert "The rule stood before the runs" in said
+    assert "The rule stood before the results in git" in said
     assert "5 of 5 [better]" in said
     assert "5 of 5 [reaches]" in said
     page = Path("doe2026.md").read_text(encoding="utf-8")
-    assert "The rule stood before the runs" in page
+    assert "The rule stood before the results in git" in page
     assert json.loads(Path("PLAN.json").read_text())["rule"] in page

@@ -83,7 +83,7 @@ def committed(place: Checkout) -> Checkout:
 def test_a_rule_that_was_committed_before_the_results_stood(committed: Checkout) -> None:
     standing = committed.standing()
     assert standing.stood is True
-    assert standing.text.startswith("The rule stood before the runs: commit ")
+    assert standing.text.startswith("The rule stood before the results in git: commit ")
 
 
 def test_another_layout_and_a_later_commit_of_it_move_no_rule(committed: Checkout) -> None:
@@ -102,7 +102,7 @@ def test_a_rule_that_was_moved_after_the_results_is_said_to_be(
         committed.commit(committed.audit.name)
     standing = committed.standing()
     assert standing.stood is False
-    assert standing.text.startswith("The rule was moved after the runs: ")
+    assert standing.text.startswith("The rule was moved after the results in git: ")
 
 
 def test_a_rule_that_was_moved_and_moved_back_was_moved(committed: Checkout) -> None:
@@ -135,7 +135,7 @@ def test_results_by_another_name_are_as_old_as_their_content(place: Checkout, ho
     place.results = other
     standing = place.standing()
     assert standing.stood is False
-    assert "and results were committed before, in " in standing.text
+    assert "and results came before, in " in standing.text
 
 
 def test_results_that_were_renamed_are_still_later_than_the_rule(committed: Checkout) -> None:

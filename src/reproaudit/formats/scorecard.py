@@ -634,7 +634,7 @@ class RuleStanding(StrictModel):
     rule: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     """The digest of the rule, as `plan` prints it."""
     stood: bool | None
-    """Whether it stood before the runs; null if that is not known."""
+    """Whether it stood before the results, as git or a digest shows; null if that is not known."""
     text: str
     """The same in words, with what says so."""
 

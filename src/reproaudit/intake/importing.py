@@ -435,8 +435,11 @@ def explained_logs(audit: Audit, logs: Sequence[Path], mapping_file: Path | None
                     raise
                 lines += str(error).splitlines()
                 continue
+            seen: dict[tuple[str, ...], list[str]] = {}
             for run in labelled_runs(runs, asked, audit):
-                lines += _explained(run, asked, templates, places)
+                called, *rest = _explained(run, asked, templates, places)
+                seen.setdefault(tuple(rest), []).append(called)
+            lines += [line for rest, called in seen.items() for line in (*called, *rest)]
             lines += [f"not read: {reason}" for reason in by_reason(skipped)]
     return [_indented(_FOUND.sub("found text", line)) for line in lines]
 

@@ -51,13 +51,15 @@ def standing_of(
     checkouts = {_git(file, "rev-parse", "--show-toplevel") for file in folders.values()}
     checkout = checkouts.pop() if len(checkouts) == 1 else None
     added = {} if checkout is None else _first_commits(Path(checkout), files)
-    found = [_by_git(audit_file.resolve(), checkout, added, files, rule, tier)]
-    found += _by_digest(audit, rule, paths, {*added.values()})
+    by_git = _by_git(audit_file.resolve(), checkout, added, files, rule, tier)
+    by_digest = _by_digest(audit, rule, paths, {*added.values()})
+    # git knows when results were committed, and not when they were made
+    found = [(by_git, "the results in git"), *((each, "the runs") for each in by_digest)]
     for stood, begin in ((False, "The rule was moved after"), (True, "The rule stood before")):
-        for each, text in found:
+        for (each, text), what in found:
             if each is stood:
-                return RuleStanding(rule=rule, stood=stood, text=f"{begin} the runs: {text}.")
-    why = "; ".join(text for _, text in found)
+                return RuleStanding(rule=rule, stood=stood, text=f"{begin} {what}: {text}.")
+    why = "; ".join(text for (_, text), _ in found)
     text = f"Whether the rule stood before the runs is not known: {why}."
     return RuleStanding(rule=rule, stood=None, text=text)
 
@@ -130,14 +132,14 @@ def _by_git(
     if any(_is_before(commit, moved, audit_file) for commit in first):
         return (
             False,
-            f"commit {moved[:_SHOWN]} moved it, and results were committed before, in {when}",
+            f"commit {moved[:_SHOWN]} moved it, and results came before, in {when}",
         )
     if len(added) < len(set(results)) or _are_changed(Path(own), results):
         return None, "not all results are committed as they are"
     if all(_is_before(moved, commit, audit_file) for commit in first):
         return (
             True,
-            f"commit {moved[:_SHOWN]} has it, and the results were committed later, in {when}",
+            f"commit {moved[:_SHOWN]} has it, and they came later, in {when}",
         )
     return None, "the rule and the results came in one commit, or on different branches"
 
