@@ -60,7 +60,9 @@ def standing_of(
             if each is stood:
                 return RuleStanding(rule=rule, stood=stood, text=f"{begin} {what}: {text}.")
     why = "; ".join(text for (_, text), _ in found)
-    text = f"Whether the rule stood before the runs is not known: {why}."
+    since = _last_moved(audit_file.resolve(), rule, tier)
+    known = "" if since is None else f" The rule is that of commit {since[:_SHOWN]}."
+    text = f"Whether the rule stood before the runs is not known: {why}.{known}"
     return RuleStanding(rule=rule, stood=None, text=text)
 
 
@@ -124,7 +126,7 @@ def _by_git(
         return None, "the results are in another repository than the audit, or in none"
     first = [*dict.fromkeys(added.values())]
     if not first:
-        return None, "git has no commit of the results; commit the audit, then the results"
+        return None, "git has no commit of the results"
     moved = _last_moved(audit_file, rule, tier)
     if moved is None:
         return False, f"{audit_file.name} has another rule than in its last commit"
