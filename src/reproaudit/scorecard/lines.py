@@ -561,7 +561,9 @@ def _alike(claim: ClaimText) -> Iterator[str]:
         yield f"{base.copies} more were copies of these"
     for name, count in base.left_over.items():
         runs = counted(count, "run")
-        yield f"{runs} of {claim.namer.arm(name)} with other seeds are compared with none of these"
+        stands = "another seed is" if count == 1 else "other seeds are"
+        which = f"{runs} of {claim.namer.arm(name)}"
+        yield f"{which} with {stands} compared with none of these"
 
 
 def _parts(claim: ClaimText) -> Iterator[str]:
