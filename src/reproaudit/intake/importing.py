@@ -7,12 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any
-
-import numpy as np
 
 from reproaudit.audit.arms import (
     ARM_NAME,
@@ -23,9 +21,7 @@ from reproaudit.audit.arms import (
     quantities_of,
 )
 from reproaudit.audit.model import Audit, Claim, known_tier
-from reproaudit.audit.plan import Batch, scope_of
-from reproaudit.cell import SettingValue
-from reproaudit.declarations import beyond_range
+from reproaudit.audit.plan import scope_of
 from reproaudit.errors import AuditError, SpecError, UsageError, did_you_mean
 from reproaudit.files import scratch_folder
 from reproaudit.formats.numbers import NOT_STATED
@@ -39,9 +35,10 @@ from reproaudit.intake.labels import (
     with_plain_tags,
     with_readings,
 )
-from reproaudit.intake.measuring import Measured, axis_places, measure, off_axes, off_axes_words
+from reproaudit.intake.measured_roles import MeasuredRole, measured_role
+from reproaudit.intake.measuring import axis_places, off_axes, off_axes_words
 from reproaudit.intake.memory import MeasuredRuns, manifest_head
-from reproaudit.intake.pooling import PlacedRun, Request, absence, names_line, role_words
+from reproaudit.intake.pooling import Request, absence, names_line
 from reproaudit.intake.reading import left_out_words
 from reproaudit.intake.roles import (
     COPIED,
@@ -56,7 +53,7 @@ from reproaudit.intake.roles import (
     refuse_unmatched,
     role_of,
 )
-from reproaudit.judge.alike import AS_FAR, in_per_cent
+from reproaudit.judge.alike import AS_FAR
 from reproaudit.logs.asked import Asked
 from reproaudit.logs.configurations import seeds_told
 from reproaudit.logs.finding import by_reason, find_runs
@@ -64,15 +61,11 @@ from reproaudit.logs.joining import is_copy
 from reproaudit.logs.logged import (
     MOST_LISTED,
     NOWHERE,
-    Curve,
     LogError,
     LoggedCoordinates,
     LoggedRun,
     LogsError,
-    MisfitError,
-    gathered,
     on_one_line,
-    raise_all,
     some,
 )
 from reproaudit.logs.mapping import (
@@ -81,12 +74,10 @@ from reproaudit.logs.mapping import (
     arms_line,
     flow,
     mapping_of,
-    pattern_of,
 )
 from reproaudit.logs.names import (
     SEED_COUNTS,
     abbreviates,
-    counts_items,
     is_called,
     is_seed_name,
     is_started_with,
@@ -226,7 +217,7 @@ def _imported(
             raise LogError(str(logs[0]), "found no run that is not ignored; expected one.")
         settings = manifest_settings(audit, placed)
         crashed = crashed_seeds(request, unfinished, placed)
-        roles = [_role(request, *each, settings, crashed) for each in placed.items()]
+        roles = [measured_role(request, *each, settings, crashed) for each in placed.items()]
         _refuse_unlogged(request, roles, written)
         runs = [placed_run.run for role in roles for placed_run in role.runs.values()]
         origin = _origin(logs, mapping, runs)
@@ -286,7 +277,7 @@ def _counted(
     request: Request,
     given: Sequence[LoggedRun],
     asked: Asked,
-    roles: Sequence[_Role],
+    roles: Sequence[MeasuredRole],
     parts: Collection[str],
 ) -> int:
     """Count the runs that were given, but for `parts`, copies, and files with nothing wanted.
@@ -309,7 +300,7 @@ def _counted(
     return count
 
 
-def _judged(request: Request, roles: Sequence[_Role]) -> int:
+def _judged(request: Request, roles: Sequence[MeasuredRole]) -> int:
     """Count the runs that claims read, where what they are compared with can be read as well."""
     there = {(role.batch.experiment, role.batch.overrides): role for role in roles}
     seeds: dict[int, set[int]] = {}
@@ -344,7 +335,7 @@ def _side_by_side(audit: Audit, claim: Claim) -> Iterator[list[PlannedArm]]:
             ]
 
 
-def _void(roles: Sequence[_Role]) -> Iterator[str]:
+def _void(roles: Sequence[MeasuredRole]) -> Iterator[str]:
     """Yield the seeds that are void, since one of the runs that are compared did not finish."""
     for role in roles:
         others = {seed for other in roles if other is not role for seed in other.runs}
@@ -356,7 +347,7 @@ def _void(roles: Sequence[_Role]) -> Iterator[str]:
 def _judged_of(
     given: int,
     request: Request,
-    roles: Sequence[_Role],
+    roles: Sequence[MeasuredRole],
     unfinished: Sequence[LoggedRun],
     strays: Sequence[StrayError],
 ) -> Iterator[str]:
@@ -378,7 +369,7 @@ def _judged_of(
 
 
 def _absent_arms(
-    request: Request, asked: Asked, roles: Sequence[_Role], strays: Sequence[StrayError]
+    request: Request, asked: Asked, roles: Sequence[MeasuredRole], strays: Sequence[StrayError]
 ) -> Iterator[str]:
     """Yield the arms that nothing but a name tells and no run has, and what may be meant."""
     there = {role.batch for role in roles}
@@ -398,7 +389,7 @@ def _absent_arms(
         yield f"The logs have {some(others)}; {way}"
 
 
-def _is_of_none(tag: str, roles: Sequence[_Role]) -> bool:
+def _is_of_none(tag: str, roles: Sequence[MeasuredRole]) -> bool:
     """Tell whether each seed has the same numbers of a tag in every arm, so that it is of none."""
     seeds = set.intersection(*({*role.runs} for role in roles))
     return all(len({_bytes_of(role.runs[seed].run, tag) for role in roles}) == 1 for seed in seeds)
@@ -531,7 +522,7 @@ def _origin(logs: Sequence[Path], mapping: MappingFile, runs: Sequence[LoggedRun
     )
 
 
-def _measured(role: _Role) -> MeasuredRuns:
+def _measured(role: MeasuredRole) -> MeasuredRuns:
     seeds: dict[int, dict[str, Any]] = {seed: {} for seed in role.runs}
     for name, by_seed in role.measured.items():
         for seed, made in by_seed.items():
@@ -563,233 +554,13 @@ def _files(logs: Sequence[Path], runs: Sequence[LoggedRun]) -> list[Path]:
     return [*(path for path in logs if path.is_file()), *sorted(below)]
 
 
-def _horizons(roles: Sequence[_Role]) -> dict[str, int]:
+def _horizons(roles: Sequence[MeasuredRole]) -> dict[str, int]:
     ends: dict[str, int] = {}
     for role in roles:
         for name, by_seed in role.measured.items():
             for end in (max(made.steps) for made in by_seed.values() if made.steps):
                 ends[name] = min(end, ends.get(name, end))
     return ends
-
-
-@dataclass
-class _Role:
-    """An experiment or a control with its runs, by seed."""
-
-    batch: Batch
-    words: str  # what messages call it
-    runs: dict[int, PlacedRun]
-    ignored: set[str]  # the tags that nothing was made of
-    # measurement -> seed -> what was made of the run; whole ones
-    measured: dict[str, dict[int, Measured]] = field(default_factory=dict)
-    # measurement -> why it is kept out, for every seed
-    withheld: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    absent: list[str] = field(default_factory=list)  # the wanted measurements that no run logged
-    crashed: Collection[int] = ()  # the seeds of runs that did not finish
-    off_axes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    # sentences on runs that lack what others of the role logged
-    lacking: list[str] = field(default_factory=list)
-    # lines of a mapping that make a measurement of what was withheld
-    offers: list[str] = field(default_factory=list)
-    # seed -> sentences on what its measurements pass over
-    remarks: dict[int, list[str]] = field(default_factory=dict)
-
-    def read_of(self, names: Collection[str]) -> set[int]:
-        """Return the seeds of the runs that have numbers of any of these, or diverged.
-
-        There is none if one of these measurements is kept out.
-        """
-        if not self.withheld.keys().isdisjoint(names):
-            return set()
-        measured = {seed for name in names for seed in self.measured.get(name, ())}
-        return measured | {seed for seed, placed in self.runs.items() if placed.diverged}
-
-
-def _role(
-    request: Request,
-    batch: Batch,
-    runs: Mapping[int, PlacedRun],
-    stated: Mapping[str, Mapping[str, SettingValue]],
-    crashed: Mapping[Batch, Collection[int]],
-) -> _Role:
-    """Make the measurements of a role.
-
-    A measurement whose curve is not whole in one run is kept out for all runs of the role: to drop
-    that run alone would choose among the seeds. A run that logged no number of it is void.
-    """
-    mapping = request.mapping
-    own = stated[batch.experiment]
-    settings = {**batch.settings(request.audit), **own, **dict(batch.overrides)}
-    declared = request.audit.measurements_of(batch.experiment)
-    tags = {tag for placed in runs.values() for tag in placed.run.curves}
-    role = _Role(
-        batch, role_words(request.audit, batch), dict(runs), tags, crashed=crashed.get(batch, ())
-    )
-    faults: list[LogError] = []
-    for name in request.scope.measurements[batch.experiment]:
-        quantity = mapping.quantity(name)
-        places = axis_places([declared[name]], settings)
-        by_seed: dict[int, Measured] = {}
-        misfits: dict[str, None] = {}
-        for seed, placed in runs.items():
-            with gathered(faults):
-                try:
-                    made = measure(placed.run, settings, name, declared[name], quantity)
-                except MisfitError as error:
-                    if name in mapping.mapping:
-                        raise
-                    misfits[error.text.rstrip(".")] = None
-                    role.offers += error.offers
-                    role.ignored.discard(name)
-                    continue
-                role.off_axes += off_axes(placed.run, quantity.templates, places)
-                if made is not None:
-                    role.ignored -= made.tags
-                    role.remarks.setdefault(seed, []).extend(made.remarks)
-                    by_seed[seed] = _in_unit(request, role, name, seed, made)
-        if misfits:
-            misfits |= {
-                f"seed {seed}: {placed.run.stopped}; {_way(request, {seed: placed.run.name})}": None
-                for seed, placed in runs.items()
-                if placed.run.stopped and not placed.diverged and mapping.complete is None
-            }
-        if reasons := tuple(misfits) or _reasons(request, by_seed, runs):
-            role.withheld[name] = reasons
-        elif by_seed:
-            role.measured[name] = by_seed
-            role.lacking += _lacking(request, name, role)
-        else:
-            role.absent.append(name)
-    raise_all(faults)
-    return role
-
-
-def _in_unit(request: Request, role: _Role, name: str, seed: int, made: Measured) -> Measured:
-    """Return a measurement in the unit of the audit; its run tells that it was in per cent."""
-    placed = role.runs[seed]
-    is_share = not in_per_cent(request.audit, role.batch.experiment, name)
-    if made.percent:
-        divided = " and divided by 100, since nothing in the audit says per cent" * is_share
-        told = (*placed.run.remarks, f"'{name}' was logged in per cent{divided}")
-        role.runs[seed] = replace(placed, run=replace(placed.run, remarks=told))
-    if name in placed.percent or (made.percent and is_share):
-        return replace(made, curve=replace(made.curve, values=made.curve.values / 100))
-    most = beyond_range(
-        request.audit.measurements_of(role.batch.experiment)[name], made.curve.values
-    )
-    if is_share and most and 1 < most <= 100 and not placed.diverged:
-        line = f'runs: [{{match: "*", percent: [{name}]}}]'
-        text = (
-            f"found {most:g}, which looks like per cent; expected a share of 1. If it is, and * is"
-        )
-        way = f"every run's name, write in a mapping `{line}`."
-        raise LogError(f"{placed.run.name}, measurement '{name}'", f"{text} {way}")
-    return made
-
-
-def _reasons(
-    request: Request, by_seed: Mapping[int, Measured], runs: Mapping[int, PlacedRun]
-) -> tuple[str, ...]:
-    """Tell why a measurement is kept out, and the ways on; nothing if it is whole."""
-    ended = {seed: measured for seed, measured in by_seed.items() if not runs[seed].diverged}
-    courses = [
-        measured.steps
-        for measured in ended.values()
-        if measured.curve.steps is not None or len(measured.steps) > 1
-    ]
-    every = frozenset[int]().union(*courses)
-    attested = request.mapping.complete is not None
-    seeds: dict[str, list[str]] = {}
-    ways: dict[tuple[str, str], dict[int, str]] = {}
-    for seed, measured in ended.items():
-        run = runs[seed].run
-        for reason, otherwise in _doubts(run, measured, every, attested):
-            seeds.setdefault(reason, []).append(str(seed))
-            if otherwise is not None:
-                ways.setdefault(otherwise, {})[seed] = run.name
-    reasons = [f"seed {', '.join(names)}: {reason}" for reason, names in seeds.items()]
-    reasons += [f"{_way(request, names, status)}{way}" for (status, way), names in ways.items()]
-    return tuple(reasons)
-
-
-_LEFT_OUT = " (it is left out, and counts for neither side)"
-
-
-def _way(request: Request, names: Mapping[int, str], status: str = "crashed") -> str:
-    """Say how it is said that a run diverged, or crashed; `names` are those of runs by seed."""
-    (seed, name), *others = names.items()
-    called = "diverged" if status == "diverged" else "crashed or was cut short"
-    rule = f"`runs: [{{match: {pattern_of(name, request.names)}, status: {status}}}]`"
-    also = f", and so of seed {', '.join(str(other) for other, _ in others)}" if others else ""
-    effect = "" if status == "diverged" else _LEFT_OUT
-    return f"if the run of seed {seed} {called}, say so in a mapping: {rule}{also}{effect}"
-
-
-def _lacking(request: Request, name: str, role: _Role) -> Iterator[str]:
-    """Yield a sentence on the runs of a role that logged no number of what others logged."""
-    without = {
-        seed: placed.run.name
-        for seed, placed in role.runs.items()
-        if not placed.diverged and seed not in role.measured[name]
-    }
-    if without:
-        which = f"seed {', '.join(map(str, without))} of {role.words}"
-        way = _way(request, without)
-        yield f"No '{name}' was logged by {which}; {way}."
-
-
-def _doubts(
-    run: LoggedRun, measured: Measured, every: Collection[int], attested: bool
-) -> Iterator[tuple[str, tuple[str, str] | None]]:
-    """Yield signs that a measurement is not whole, with a status that the run may have, if any."""
-    own = measured.steps
-    last = max(own, default=0)
-    until = last if run.early else max(every, default=0)
-    lacking = [step for step in every if own and step <= until and step not in own]
-    end = run.last_step(run.curves)
-    emptied = sorted(step for step in measured.emptied if step in every or step > end)
-    if measured.curve.steps is None:  # a number, to which nothing but the end matters
-        lacking = [step for step in lacking if step > last and last < AS_FAR * until]
-        emptied = emptied if lacking and not attested else []
-    if run.not_whole:
-        yield from ((reason, ("crashed", "") if run.failed else None) for reason in run.not_whole)
-    elif (fault := _not_finite(measured.curve)) is not None:
-        crashed = "" if own else f"; if it crashed, `status: crashed`{_LEFT_OUT}"
-        way = ("diverged", f"{crashed}; else leave the cell empty")
-        yield fault, None if _begins_so(measured.curve) else way
-    elif own and emptied:
-        where = f"its cells are empty from step {emptied[0]} on, as pandas writes NaN"
-        yield where, ("diverged", "; else leave these rows out")
-    elif not attested:
-        gaps = (run.stopped,) if run.stopped else measured.gaps  # a cut run ends its curves early
-        if lacking and not gaps:
-            gaps = (
-                f"it lacks {len(lacking)} of the {len(every)} steps that the seeds have together, "
-                f"the first {min(lacking)}",
-            )
-        whole = "; if nothing is missing, say how that is known: `complete: …`"
-        if counts_items(run.step):
-            yield from ((f"{gap}{whole}", None) for gap in gaps)
-        else:
-            yield from ((gap, ("crashed", whole)) for gap in gaps)
-
-
-def _begins_so(curve: Curve) -> bool:
-    """Tell whether a series has numbers that are not finite at its start alone."""
-    if curve.steps is None:
-        return False
-    values = np.ma.getdata(curve.values).reshape(len(curve.steps), -1)
-    finite = np.isfinite(values.sum(axis=1))
-    return bool(finite[-1] and (np.diff(finite.astype(int)) >= 0).all())
-
-
-def _not_finite(curve: Curve) -> str | None:
-    wrong = np.argwhere(~np.isfinite(curve.values))
-    if not len(wrong):
-        return None
-    where = "" if curve.steps is None else f" at step {curve.steps[wrong[0][0]]}"
-    finite = "; it goes on in numbers, so leave the cells empty" if _begins_so(curve) else ""
-    return f"found {curve.values[tuple(wrong[0])]}{where}{finite}"
 
 
 def _unlogged(request: Request, asked: Asked, runs: Sequence[LoggedRun]) -> list[LogError]:
@@ -887,7 +658,7 @@ def _sure_tags(wanted: Collection[str], tags: Sequence[str]) -> dict[str, str]:
     return {name: fits[0] for name, fits in fitting.items() if len(fits) == 1}
 
 
-def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingFile) -> None:
+def _refuse_unlogged(request: Request, roles: Sequence[MeasuredRole], written: MappingFile) -> None:
     absent = _unmeasured(roles)
     ignored = sorted({tag for role in roles for tag in role.ignored})
     logged = {tag for role in roles for placed in role.runs.values() for tag in placed.run.curves}
@@ -911,13 +682,13 @@ def _refuse_unlogged(request: Request, roles: Sequence[_Role], written: MappingF
         raise LogsError(told, [*dict.fromkeys(line for each in roles for line in each.offers)])
 
 
-def _unmeasured(roles: Iterable[_Role]) -> list[str]:
+def _unmeasured(roles: Iterable[MeasuredRole]) -> list[str]:
     """Return the measurements of which no run of any role has a number."""
     there = {name for role in roles for name in (*role.measured, *role.withheld)}
     return sorted({name for role in roles for name in role.absent} - there)
 
 
-def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
+def _akin(request: Request, roles: Sequence[MeasuredRole]) -> Iterator[str]:
     """Yield which tags may be what claims lack: those that share most words with its name."""
     lacking = [name for name in _unmeasured(roles) if name in _read_by_claims(request)]
     tags = sorted({tag for role in roles for tag in role.ignored})
@@ -929,13 +700,13 @@ def _akin(request: Request, roles: Sequence[_Role]) -> Iterator[str]:
             yield f"If '{tag}' is {' or '.join(names)}: `mapping: {{{called}: {flow(tag)}}}`."
 
 
-def _off_axes(roles: Iterable[_Role]) -> Counter[tuple[str, str]]:
+def _off_axes(roles: Iterable[MeasuredRole]) -> Counter[tuple[str, str]]:
     return sum((role.off_axes for role in roles), Counter())
 
 
 def _notes(
     mapping: MappingFile,
-    roles: Sequence[_Role],
+    roles: Sequence[MeasuredRole],
     ignored: Sequence[str],
     skipped: Sequence[tuple[str, str]],
 ) -> Iterator[str]:
@@ -958,7 +729,7 @@ def _notes(
             yield f"'{name}' was taken from the logs as {quantity.words}."
 
 
-def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
+def _other_ends(roles: Sequence[MeasuredRole], mapping: MappingFile) -> Iterator[str]:
     """Yield how the last values of series are compared that do not end at the same step."""
     for name in dict.fromkeys(name for role in roles for name in role.measured):
         ends = [
@@ -976,7 +747,7 @@ def _other_ends(roles: Sequence[_Role], mapping: MappingFile) -> Iterator[str]:
             )
 
 
-def _remarks(roles: Sequence[_Role]) -> Iterator[str]:
+def _remarks(roles: Sequence[MeasuredRole]) -> Iterator[str]:
     """Yield what was read otherwise than it is written, once where that is so of all runs."""
     remarks: dict[str, dict[str, list[str]]] = {}
     for role in roles:
@@ -1006,7 +777,7 @@ def _within(run: str) -> str:
     return "/".join(PurePath(file).parts[-2:]) + "".join(row)
 
 
-def _lines(request: Request, written: MappingFile, roles: Sequence[_Role]) -> Iterator[str]:
+def _lines(request: Request, written: MappingFile, roles: Sequence[MeasuredRole]) -> Iterator[str]:
     for role in roles:
         which = role.words
         runs = [placed.run for placed in role.runs.values()]
